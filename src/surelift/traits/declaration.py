@@ -1,8 +1,7 @@
 """``Declaration``: what the columns of a log mean, as one trait in each of five slots, and what tells its rounds apart."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from surelift import capabilities
@@ -18,14 +17,14 @@ from surelift.traits.draws import Drawn, law_from
 from surelift.traits.kept import All, Sampled
 from surelift.traits.labels import Labels
 from surelift.traits.loggers import Loggers
-from surelift.traits.propensity import Logarithm, Propensity, Recorded
+from surelift.traits.propensity import Propensity
 from surelift.traits.reward import Reward
-from surelift.traits.trait import FieldOfTrait, Trait, fields_of, given, one_column, shared_by
+from surelift.traits.trait import FieldOfTrait, Trait, derived, fields_of, given, one_column, read_back, shared_by, texts
 from surelift.traits.units import Clusters, EachRow, Steps
 from surelift.traits.which import REMEDY, Every, Where
 
 SLOTS: Mapping[str, tuple[type[Any], ...]] = {
-    "propensity": (Loggers, Drawn, Distribution, Logarithm, Recorded),
+    "propensity": (Loggers, Drawn, Distribution, Propensity),
     "reward": (Labels, Reward),
     "unit": (Steps, Clusters, EachRow),
     "kept": (Sampled, All),
@@ -35,16 +34,8 @@ SLOTS: Mapping[str, tuple[type[Any], ...]] = {
 EACH_ROW, ALL, EVERY = EachRow(), All(), Every()
 
 
-def _column_names(name: str, columns: Any) -> tuple[str, ...]:
-    if isinstance(columns, set | frozenset) or not isinstance(columns, Iterable):
-        raise UsageError(f"{name} must be a list: a {type(columns).__name__} has no order, but vectors and models do.")
-    return (columns,) if isinstance(columns, str) else tuple(columns)
-
-
-def _texts(name: str, texts: Any) -> tuple[str, ...]:
-    if isinstance(texts, str) or not isinstance(texts, Iterable) or not all(isinstance(text, str) for text in texts):
-        raise UsageError("assumes must be a list of strings, one per assumption.")
-    return tuple(texts)
+def column_names(name: str, columns: Any) -> tuple[str, ...]:
+    return (columns,) if isinstance(columns, str) else texts(name, columns)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,14 +48,9 @@ class Declaration:
     kept: All = ALL
     which: Every = EVERY
     contexts: tuple[str, ...] | None = given(
-        "Columns known before the action.",
-        "COL,COL,...",
-        _column_names,
-        read="split",
-        role="contexts",
-        before=True,
+        "Columns known before the action.", "COL,COL,...", column_names, read="split", role="contexts", before=True,
         array=True,
-    )
+    )  # fmt: skip
     time: str | None = given(
         "Column of the time of the decision.", "COL", one_column, feature="time", role="time", before=True, array=True
     )
@@ -72,35 +58,49 @@ class Declaration:
         "Column that tells rounds apart: no id may come twice.", "COL", one_column, feature="id", role="id", array=True
     )
     assumes: tuple[str, ...] = given(
-        "Assumptions of your own, which every answer then states.", "", _texts, default=(), read=""
+        "Assumptions of your own, which every answer then states.", "", texts, default=(), read=""
     )
 
-    # What follows from these.
-    traits: tuple[Trait, ...] = field(init=False, compare=False, repr=False)
-    audits: tuple[Trait, ...] = field(init=False, compare=False, repr=False)
+    traits: tuple[Trait, ...] = derived()
+    audits: tuple[Trait, ...] = derived()
     """The traits that are put to the test by what was counted of them."""
-    scale: Scale = field(init=False, compare=False, repr=False)
-    counted: Literal["rounds", "clusters"] = field(init=False, compare=False, repr=False)
+    scale: Scale = derived()
+    counted: Literal["rounds", "clusters"] = derived()
     """The unit a bound counts in these logs."""
-    plain: bool = field(init=False, compare=False, repr=False)
+    plain: bool = derived()
     """Every row is a unit that stands for itself, and carries its reward."""
-    times: tuple[str, ...] = field(init=False, compare=False, repr=False)
+    is_complete: bool = derived()
+    """Nothing has to be found in a first pass."""
+    flat: Mapping[str, Any] = derived()
+    """As ``Logs`` takes it; without what is at its default."""
+    features: frozenset[str] = derived()
+    """What the table of capabilities knows these logs by."""
+    columns: tuple[tuple[str, str], ...] = derived()
+    """Every column with a role, as (role, column) pairs."""
+    hidden: Mapping[str, str] = derived()
+    """The columns that a function must not see, each with its role: they tell of the outcome, or of what was drawn."""
+    assumptions: tuple[str, ...] = derived()
+    times: tuple[str, ...] = derived()
     """The column of times, where there is one."""
-    identifying_roles: tuple[tuple[str, str], ...] = field(init=False, compare=False, repr=False)
+    identifying_roles: tuple[tuple[str, str], ...] = derived()
     """The columns without which a row is refused, and which tell rounds apart that are alike otherwise."""
-    ids: tuple[tuple[str, bool], ...] = field(init=False, compare=False, repr=False)
+    ids: tuple[tuple[str, bool], ...] = derived()
     """The columns of ids that may not come again; true for those of units."""
+    identifying: tuple[str, ...] = derived()
+    """The columns whose entries are told apart: they must be of one kind throughout."""
+    pushed: Condition | None = derived()
+    """The condition by which a source may leave rows out: not before clusters are put together."""
 
     @classmethod
     def of(cls, **flat: Any) -> "Declaration":
         """Fill the slots from the keywords of ``Logs``."""
         left = {name: value for name, value in flat.items() if value is not None and value is not False}
         if isinstance(left.get("propensity"), Mapping):
-            left["propensity"] = law_from(left["propensity"])
-        own = {}
+            left["propensity"] = read_back("propensity", law_from, left["propensity"])
+        own: dict[str, Any] = {}
         for name, about in OWN.items():
-            if name in left:
-                own[name] = about.check(name, left.pop(name))
+            if name in left and (value := left.pop(name)) is not about.default:
+                own[name] = about.check(name, value)
         slots: dict[str, Any] = {}
         for slot, kinds in SLOTS.items():
             kind = kinds[-1]
@@ -110,22 +110,42 @@ class Declaration:
                     break
             if kind not in DEFAULTS:
                 # Of defaults there is one of each.
-                known = {name: left.pop(name) for name in fields_of(kind) if name in left}
+                known = {name: left.pop(name) for name in fields_of(kind).keys() & left.keys() - kind.refuses.keys()}
                 slots[slot] = kind(**known, **{name: own[name] for name in shared_by(kind) if name in own})
         declared = cls(**slots, **own)
-        if left:
-            declared._refuse_stray(next(iter(left)))
+        for name in left:
+            for trait in declared.traits:
+                if name in trait.refuses:
+                    raise UsageError(trait.refuses[name])
+            raise TypeError(f"Logs has no argument {name!r}.")
         return declared
 
     def __post_init__(self) -> None:
-        traits = (self.propensity, self.reward, self.unit, self.kept, self.which)
-        named, unit = (("time", self.time), ("id", self.id)), self.unit.column
-        ids = () if self.id is None else ((self.id, False),)
-        vars(self).update(
+        own, traits = vars(self), (self.propensity, self.reward, self.unit, self.kept, self.which)
+        unit, roles = self.unit.column, [(role, name) for role in ("time", "id") if (name := own[role]) is not None]
+        flat, features, hidden = dict[str, Any](), {role for role, _ in roles}, dict[str, str]()
+        columns, assumptions = [*[("contexts", name) for name in self.contexts or ()], *roles], list[str]()
+        for trait in traits:
+            flat |= trait.flat
+            features |= trait.features
+            columns += trait.columns
+            hidden |= trait.hidden
+            assumptions += trait.assumes
+        for name, about in OWN.items():
+            if own[name] is not None and own[name] != about.default:
+                flat[name] = own[name]
+        if {"cost", "filled-up clusters"} <= features:
+            features.add("filled-up costs")
+        ids, times = (() if self.id is None else (self.id,)), (() if self.time is None else (self.time,))
+        units = () if unit is None else (unit,)
+        own.update(
             traits=traits, audits=tuple([trait for trait in traits if trait.is_audited]), scale=self.reward.scale,
             counted=self.unit.counted, plain=unit is None and not self.kept.scales and self.reward.known,
-            times=() if self.time is None else (self.time,), ids=ids if unit is None else (*ids, (unit, True)),
-            identifying_roles=tuple([(role, name) for role, name in named if name is not None]),
+            is_complete=self.reward.is_complete and self.propensity.is_complete,
+            flat=flat, features=frozenset(features), columns=tuple(columns), hidden=hidden, assumptions=tuple(assumptions),
+            times=times, identifying_roles=tuple(roles), identifying=(*ids, *times, *units, *self.which.chosen_by),
+            ids=(*[(name, False) for name in ids], *[(name, True) for name in units]),
+            pushed=self.which.condition if unit is None else None,
         )  # fmt: skip
         if capabilities.refusals(self.features):
             capabilities.check(self.features)
@@ -136,51 +156,8 @@ class Declaration:
         if self.contexts:
             self.require_visible(self.contexts, "contexts=")
 
-    def _refuse_stray(self, name: str) -> None:
-        """Refuse what belongs to no trait of these logs."""
-        for trait in self.traits:
-            if name in trait.refuses:
-                raise UsageError(trait.refuses[name])
-        if name not in FLAT:
-            raise TypeError(f"Logs has no argument {name!r}.")
-        owners = [kind.__name__ for kinds in SLOTS.values() for kind in kinds if name in fields_of(kind)]
-        raise UsageError(f"{name}= belongs to {', '.join(owners)}, which these logs do not declare.")
-
-    @cached_property
-    def flat(self) -> Mapping[str, Any]:
-        """As ``Logs`` takes it; without what is at its default."""
-        found = {}
-        for part in (*self.traits, self):
-            for name, about in fields_of(type(part)).items():
-                value = getattr(part, name)
-                if value is not None and value != about.default:
-                    found[name] = value
-        return found
-
-    @cached_property
-    def features(self) -> frozenset[str]:
-        """What the table of capabilities knows these logs by."""
-        found = {FLAT[name].feature for name in self.flat} - {""}
-        for trait in self.traits:
-            found |= trait.features
-        return frozenset(found | {"filled-up costs"} if {"cost", "filled-up clusters"} <= found else found)
-
     def has(self, feature: str) -> bool:
         return feature in self.features
-
-    @cached_property
-    def columns(self) -> tuple[tuple[str, str], ...]:
-        """Every column with a role, as (role, column) pairs."""
-        own = [("contexts", name) for name in self.contexts or ()]
-        own += [(role, name) for role, name in (("time", self.time), ("id", self.id)) if name is not None]
-        for trait in self.traits:
-            own += trait.columns
-        return tuple(own)
-
-    @cached_property
-    def hidden(self) -> dict[str, str]:
-        """The columns that a function must not see, each with its role: they tell of the outcome, or of what was drawn."""
-        return {name: role for trait in self.traits for name, role in trait.hidden().items()}
 
     def require_visible(self, names: Iterable[str], subject: str) -> None:
         for name in names:
@@ -195,16 +172,11 @@ class Declaration:
         dealing = self.id if self.unit.column is None else self.unit.column
         return () if dealing is None else (dealing,)
 
-    @cached_property
-    def identifying(self) -> tuple[str, ...]:
-        """The columns whose entries are told apart: they must be of one kind throughout."""
-        named = (self.id, self.time, self.unit.column, *self.which.chosen_by)
-        return tuple([name for name in named if name is not None])
-
     def units_of(self, rows: Callable[[], int]) -> int | None:
         """How many units there are, where the number of rows tells; None where they have to be counted."""
-        before = self.kept.before
-        return before if before is not None else None if self.features & UNCOUNTED else rows()
+        if self.kept.scales:
+            return int(self.flat["rounds_before_sampling"])
+        return None if self.features & UNCOUNTED else rows()
 
     def batches(self, batches: Iterator[TableBatch]) -> Iterator[TableBatch]:
         """The rounds that are asked about, with their units whole."""
@@ -212,11 +184,6 @@ class Declaration:
         whole = batches if unit is None else whole_clusters(batches, unit)
         asked = whole if condition is None else chosen(whole, condition, unit)
         return asked if self.reward.settled_after is None else self.reward.settled(asked)
-
-    @property
-    def pushed(self) -> Condition | None:
-        """The condition by which a source may leave rows out: not before clusters are put together."""
-        return self.which.condition if self.unit.column is None else None
 
     def row_by_row(self) -> "Declaration":
         """The same rows, each by itself."""
@@ -229,11 +196,6 @@ class Declaration:
     def declared(self, **changes: Any) -> "Declaration":
         """The same with other values of these keywords."""
         return Declaration.of(**{**self.flat, **changes})
-
-    @property
-    def is_complete(self) -> bool:
-        """Nothing has to be found in a first pass."""
-        return self.reward.is_complete and self.propensity.is_complete
 
     def found_in(self, known: "Declaration", *, counts: bool = True) -> "Declaration":
         """With what a first pass found of the same logs; of their loggers only if ``counts``."""
@@ -253,13 +215,6 @@ class Declaration:
         for trait in self.audits:
             if trait.slot in audits:
                 found += trait.remarks_on(audits[trait.slot])
-        return found
-
-    @cached_property
-    def assumptions(self) -> tuple[str, ...]:
-        found: tuple[str, ...] = ()
-        for trait in self.traits:
-            found += trait.assumes
         return found
 
     def describe(self) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """The propensity slot, where production's whole distribution over the actions is logged."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,25 +14,12 @@ from surelift.logs.embeddings import ActionKinds, Embedding, Known, embedding_fr
 from surelift.logs.fingerprint import Stage
 from surelift.logs.functions import ask
 from surelift.logs.rows import Rows
-from surelift.traits.propensity import BOTH, Propensity, checked
-from surelift.traits.trait import column, given
-
-
-def one_or_more_columns(name: str, columns: Any) -> str | tuple[str, ...]:
-    if isinstance(columns, str):
-        return columns
-    if isinstance(columns, Sequence) and columns:
-        return tuple(columns)
-    raise UsageError(f"logging must be a column, or a list with one column per action, but is a {type(columns).__name__}.")
+from surelift.traits.propensity import Propensity
+from surelift.traits.trait import given, read_back, texts
 
 
 def an_embedding(name: str, value: Any) -> Embedding:
-    try:
-        embedding = embedding_from(value) if isinstance(value, Mapping) else value
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, UsageError):
-            raise
-        raise UsageError(f"embedding= is not a valid embedding ({error}).") from error
+    embedding = read_back(name, embedding_from, value) if isinstance(value, Mapping) else value
     if not isinstance(embedding, ActionKinds | Known):
         raise UsageError(f"embedding= must come from surelift.embeddings, but is a {type(value).__name__}.")
     return embedding
@@ -43,81 +29,62 @@ def an_embedding(name: str, value: Any) -> Embedding:
 class Distribution(Propensity):
     """The vector says what the propensity is; where that is recorded too, the two are held against each other."""
 
-    logging: str | tuple[str, ...] | None = given(
-        "Production's whole distribution: a list column, or one column per action.", "COL[,COL...]", one_or_more_columns,
+    named_by = ("logging",)
+    logging: str | tuple[str, ...] = given(
+        "Production's whole distribution: a list column, or one column per action.", "COL[,COL...]", texts,
         read="columns", role="logging", array=True, feature="distributions",
     )  # fmt: skip
-    propensity: str | None = column("propensity", "Column of production's probability of the logged action.", hidden=True)
-    log_propensity: str | None = column("log_propensity", "Its natural logarithm, instead.", rare=True, hidden=True)
     embedding: Embedding | None = given(
         "Weights kinds of actions instead of single ones.", "", an_embedding, read="", feature="embedding"
     )
-    named_by = ("logging",)
     refuses: ClassVar[Mapping[str, str]] = {
         "density": "density=True is for continuous actions; a vector over actions holds probabilities."
     }
+    is_recorded = False
 
-    def check(self) -> None:
-        super().check()
-        if self.propensity is not None and self.log_propensity is not None:
-            raise UsageError(BOTH)
+    def problems(self) -> Iterator[str]:
+        yield from super().problems()
+        if not self.logging:
+            yield "logging= names no column; give a column of vectors, or a list with one column per action."
         if self.action is None:
-            raise UsageError(
-                "logging= gives a vector over actions, so action= must name the column of the logged action: its "
-                "position in the vector, counted from 0, or a label declared in actions=[...]."
+            yield (
+                "logging= gives a vector over actions, so action= must name the column of the logged action: its position "
+                "in the vector, counted from 0, or a label declared in actions=[...]."
             )
         if self.actions is not None and isinstance(self.logging, tuple) and len(self.logging) != len(self.actions):
-            raise UsageError(f"logging= names {len(self.logging)} columns, but actions= lists {len(self.actions)} labels.")
-        by_context = isinstance(self.embedding, Known) and self.embedding.by_context
-        object.__setattr__(self, "asks_contexts", by_context)
+            yield f"logging= names {len(self.logging)} columns, but actions= lists {len(self.actions)} labels."
 
-    @cached_property
-    def columns(self) -> list[tuple[str, str]]:
-        of_embedding = None if self.embedding is None else self.embedding.column
-        return [*super().columns, *([] if of_embedding is None else [("the embedding", of_embedding)])]
-
-    @cached_property
-    def assumes(self) -> tuple[str, ...]:
-        return (*super().assumes, *(() if self.embedding is None else self.embedding.assumes))
+    def derive(self) -> None:
+        super().derive()
+        if self.embedding is not None:
+            named = () if self.embedding.column is None else (("the embedding", self.embedding.column),)
+            vars(self).update(
+                columns=(*self.columns, *named), assumes=(*self.assumes, *self.embedding.assumes),
+                asks_contexts=isinstance(self.embedding, Known) and self.embedding.by_context,
+            )  # fmt: skip
 
     def decisions(self, rows: Rows) -> Decisions:
-        decisions = self._actions(rows)
-        subject = f"logging {self.logging!r}" if isinstance(self.logging, str) else "logging"
-        assert self.logging is not None
-        vectors = rows.vectors(self.logging, subject)
-        decisions.logging = decisions.check_distribution(vectors, subject)
-        decisions.propensity = self.read(rows, decisions)
-        decisions.shares = vectors.normalised(only_down=False)
+        decisions = super().decisions(rows)
         return decisions if self.embedding is None else _by_embedding(decisions, self.embedding)
 
     def read(self, rows: Rows, decisions: Decisions) -> FloatArray:
-        vectors = decisions.logging
-        assert vectors is not None
+        subject = f"logging {self.logging!r}" if isinstance(self.logging, str) else "logging"
+        whole = rows.vectors(self.logging, subject)
+        decisions.logging = vectors = decisions.check_distribution(whole, subject)
+        decisions.shares = whole.normalised(only_down=False)
         in_vector = vectors.at(decisions.taken)
         # A vector that sums to less than 1 may understate its entries by that much.
         short = np.clip(vectors.sums(), 0.5, 1.0)
         if self.propensity is None and self.log_propensity is None:
             rows.refuse("propensity, the entry of logging= at action=", faults.PROPENSITY, in_vector <= 0, in_vector)
             return np.asarray(in_vector / short)
-        values, tolerance, subject = self._recorded(rows)
+        values, tolerance, subject = self.recorded(rows)
         tolerance = max(tolerance, vectors.tolerance)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             differs = ~(np.abs(in_vector - values) <= tolerance * np.maximum(in_vector, values))
-        rows.refuse(subject, faults.VECTOR_PROPENSITY, rows.usable & differs, values)
-        with np.errstate(over="ignore"):
+            rows.refuse(subject, faults.VECTOR_PROPENSITY, rows.usable & differs, values)
             # The larger: too small a weight never breaks a lower bound.
             return np.fmax(values, in_vector) / short
-
-    def _recorded(self, rows: Rows) -> tuple[FloatArray, float, str]:
-        if self.propensity is not None:
-            subject = f"propensity {self.propensity!r}"
-            values, tolerance = rows.numbers(self.propensity, subject)
-            return checked(rows, values, tolerance, subject, faults.PROPENSITY, values, 1.0), tolerance, subject
-        subject = f"log_propensity {self.log_propensity!r}"
-        logarithms, tolerance = rows.numbers(str(self.log_propensity), subject)
-        with np.errstate(over="ignore"):
-            values = np.exp(logarithms)
-        return checked(rows, values, tolerance, subject, faults.LOG_PROPENSITY, logarithms, 1.0), tolerance, subject
 
 
 def _by_embedding(decisions: Decisions, embedding: Embedding) -> Decisions:
@@ -127,8 +94,16 @@ def _by_embedding(decisions: Decisions, embedding: Embedding) -> Decisions:
     assert shares is not None
     if rows.tallies:
         return decisions
-    chances = _chances(rows, embedding)
-    came = _came(decisions, embedding, chances)
+    chances: FloatArray | None = None  # p(e|x, a), where an action has not one embedding alone
+    if isinstance(embedding, ActionKinds):
+        came = embedding.logged(decisions.taken)
+    else:
+        chances = (
+            ask(embedding.chances, rows, rows.logs.handed_on(), "the embedding function")
+            if embedding.by_context
+            else embedding.chances(None)
+        )
+        came = _came(decisions, embedding.column, chances)
     marginal = embedding.of(logging, chances)
     rows.refuse("the embedding that came", faults.DENSITY, rows.usable & ~(marginal.at(came) > 0.0), marginal.at(came))
     return Decisions(
@@ -140,23 +115,10 @@ def _by_embedding(decisions: Decisions, embedding: Embedding) -> Decisions:
     )  # fmt: skip
 
 
-def _chances(rows: Rows, embedding: Embedding) -> FloatArray | None:
-    """p(e|x, a), where an action has not one embedding alone."""
-    if not isinstance(embedding, Known):
-        return None
-    if not embedding.by_context:
-        return embedding.chances(None)
-    chances: FloatArray = ask(embedding.chances, rows, rows.logs.handed_on(), "the embedding function")
-    return chances
-
-
-def _came(decisions: Decisions, embedding: Embedding, chances: FloatArray | None) -> IntArray:
-    """The embedding of each logged action."""
-    if isinstance(embedding, ActionKinds):
-        return embedding.logged(decisions.taken)
-    assert chances is not None
-    rows, subject = decisions.rows, f"embedding {embedding.column!r}"
-    values, _ = rows.numbers(embedding.column, subject, Stage.EMBEDDING)
+def _came(decisions: Decisions, column: str, chances: FloatArray) -> IntArray:
+    """The embedding of each logged action, as it was recorded."""
+    rows, subject = decisions.rows, f"embedding {column!r}"
+    values, _ = rows.numbers(column, subject, Stage.EMBEDDING)
     actions, count = chances.shape[-2:]
     whole = (values == np.floor(values)) & (values >= 0) & (values < count)
     rows.refuse(subject, faults.ACTION_POSITION, rows.usable & ~whole, values)

@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 from surelift.arrays import FloatArray
-from surelift.errors import UsageError
 from surelift.logs.decisions import Decisions
 from surelift.logs.densities import Density, density_from
 from surelift.logs.rows import Rows
@@ -23,10 +21,7 @@ KNOWN = (
 
 def law_from(description: Mapping[str, Any]) -> Wins | Density:
     """Wins, or a density, from what they say of themselves in a file."""
-    try:
-        return wins_from(description) if description.get("kind") == "wins" else density_from(description)
-    except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"propensity= is not a valid density, nor wins ({error}).") from error
+    return wins_from(description) if description.get("kind") == "wins" else density_from(description)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,27 +29,20 @@ class Drawn(Propensity):
     propensity: Wins = given(
         "Columns of how many of M draws (a column or a number) took the logged action, instead of a propensity; ',played' "
         "where the logged action is one of the M.", "K,M[,played]", anything, rare=True, read="wins",
-        flag="propensity_wins",
+        flag="propensity_wins", feature="wins",
     )  # fmt: skip
     refuses: ClassVar[Mapping[str, str]] = {
         "logging": KNOWN, "density": KNOWN, "log_propensity": BOTH, "embedding": KNOWN
     }  # fmt: skip
 
-    @cached_property
-    def features(self) -> frozenset[str]:
-        return frozenset({"wins"})
-
-    @cached_property
-    def columns(self) -> list[tuple[str, str]]:
-        return [*super().columns, *(("wins", name) for name in self.propensity.columns())]
-
-    def hidden(self) -> dict[str, str]:
-        return {**super().hidden(), self.propensity.k: "count of draws that took the logged action"}
-
-    @cached_property
-    def assumes(self) -> tuple[str, ...]:
-        fresh = FRESH.format(whose="production as it was at the decision")
-        return (PLAYED_AMONG if self.propensity.includes_played else fresh,)
+    def derive(self) -> None:
+        super().derive()
+        draws = self.propensity
+        vars(self).update(
+            columns=(*self.columns, *[("wins", name) for name in draws.columns()]),
+            hidden={**self.hidden, draws.k: "count of draws that took the logged action"},
+            assumes=(PLAYED_AMONG if draws.includes_played else FRESH.format(whose="production as it was at the decision"),),
+        )
 
     def read(self, rows: Rows, decisions: Decisions) -> FloatArray:
         return self.propensity.propensity(rows, "propensity, the wins of production")

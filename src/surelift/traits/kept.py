@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from surelift.logs import faults
 from surelift.logs.rows import Rows
 from surelift.logs.units import Units
 from surelift.traits.propensity import SMALLEST
-from surelift.traits.trait import Trait, column, given, whole_number
+from surelift.traits.trait import Trait, column, derived, given, whole_number
 
 ONCE = "no round comes twice, and none was left out because of its action or its reward"
 NEED_CHANCE = (
@@ -26,15 +25,10 @@ NEED_CHANCE = (
 class All(Trait):
     slot = "kept"
     refuses: ClassVar[Mapping[str, str]] = {"rounds_before_sampling": NEED_CHANCE}
+    assumes: tuple[str, ...] = derived((ONCE,))
 
-    scales: ClassVar[bool] = False
+    scales: bool = derived(False)
     """A unit stands for all of its kind, those that were dropped too."""
-    before: ClassVar[int | None] = None
-    """How many units there were, where that is declared."""
-
-    @cached_property
-    def assumes(self) -> tuple[str, ...]:
-        return (ONCE,)
 
     def read(self, rows: Rows, units: Units) -> FloatArray | None:
         """How likely each unit was to be kept; None where all were."""
@@ -48,7 +42,7 @@ class All(Trait):
 @dataclass(frozen=True, kw_only=True)
 class Sampled(All):
     named_by = ("keep_probability",)
-    keep_probability: str | None = column(
+    keep_probability: str = column(
         "keep_probability", "Column of the probability with which a round was kept, if the log was sampled.", rare=True,
         hidden=True, feature="sampled",
     )  # fmt: skip
@@ -57,25 +51,19 @@ class Sampled(All):
     )
     refuses: ClassVar[Mapping[str, str]] = {}
 
-    @property
-    def scales(self) -> bool:  # type: ignore[override]
+    def derive(self) -> None:
         # With the number of rounds before sampling lost, those kept are a log as they stand.
-        return self.rounds_before_sampling is not None
-
-    @property
-    def before(self) -> int | None:  # type: ignore[override]
-        return self.rounds_before_sampling
-
-    @cached_property
-    def assumes(self) -> tuple[str, ...]:
-        once = f"{ONCE}, but by keep_probability"
-        if self.rounds_before_sampling is None:
-            return once, "all rounds were kept with the same probability, and answers are about the rounds that were kept"
-        return once, "every round was kept independently, with the recorded probability, out of rounds_before_sampling"
+        is_known = self.rounds_before_sampling is not None
+        chance = (
+            "every round was kept independently, with the recorded probability, out of rounds_before_sampling"
+            if is_known
+            else "all rounds were kept with the same probability, and answers are about the rounds that were kept"
+        )
+        vars(self).update(scales=is_known, assumes=(f"{ONCE}, but by keep_probability", chance))
 
     def read(self, rows: Rows, units: Units) -> FloatArray | None:
         subject = f"keep_probability {self.keep_probability!r}"
-        kept, tolerance = rows.numbers(str(self.keep_probability), subject)
+        kept, tolerance = rows.numbers(self.keep_probability, subject)
         rows.refuse_outside(subject, faults.KEEP_PROBABILITY, kept, SMALLEST, 1.0 + tolerance)
         starts = units.starts
         if starts is not None:
@@ -85,23 +73,17 @@ class Sampled(All):
 
     def count(self, kept: int, production: Any) -> int:
         before = self.rounds_before_sampling
-        if before is None:
-            self._refuse_varying(production)
-            return kept
-        if before < kept:
+        least, most = production.smallest_keep, production.largest_keep
+        if before is None and least != most:
+            raise LogsError(
+                f"keep_probability {self.keep_probability!r} varies from {least:.4g} to {most:.4g}, and "
+                "rounds_before_sampling is not known.\nFind that number: if the probability depended on the reward or the "
+                "action, nothing can be certified without it. If it depended only on what was known before the action, "
+                "leave keep_probability out: the rounds that were kept are then a log of their own, of the kept population."
+            )
+        if before is not None and before < kept:
             raise LogsError(
                 f"rounds_before_sampling is {before:,}, but {kept:,} rounds were kept: it must count them all, also those "
                 "that were dropped."
             )
-        return before
-
-    def _refuse_varying(self, production: Any) -> None:
-        least, most = production.smallest_keep, production.largest_keep
-        if least != most:
-            raise LogsError(
-                f"keep_probability {self.keep_probability!r} varies from {least:.4g} to {most:.4g}, and "
-                "rounds_before_sampling is not known.\nIf it depended on the reward or the action (all clicks, 1% of the "
-                "rest), nothing can be certified from these rounds alone: find the number of rounds before sampling. If it "
-                "depended only on what was known before the action, leave keep_probability out: the rounds that were kept "
-                "are then a log of their own, of the kept population."
-            )
+        return kept if before is None else before

@@ -3,13 +3,12 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.errors import UsageError
+from surelift.errors import UsageError, is_number, printed
 from surelift.kernels.log_sums import log_products
 from surelift.logs import faults
 from surelift.logs.faults import Finding
@@ -17,7 +16,7 @@ from surelift.logs.rewards import LabelledLine
 from surelift.logs.rows import Rows
 from surelift.traits.propensity import SMALLEST
 from surelift.traits.reward import LABELS_TOGETHER, Reward
-from surelift.traits.trait import Recipe, column, given, probability_or_column
+from surelift.traits.trait import column, given
 
 if TYPE_CHECKING:
     from surelift.batch import Batch
@@ -35,15 +34,21 @@ RATES = np.array([sign * 0.5**halving for halving in range(1, 11) for sign in (1
 LARGEST_LOG = 700.0
 
 
+def probability_or_column(name: str, value: Any) -> float:
+    if not (is_number(value) and 0.0 < value <= 1.0):
+        raise UsageError(f"{name} must lie in (0, 1], or name a column, but is {printed(value)}.")
+    return float(value)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Labels(Reward):
     named_by = ("score",)
     known = False
-    score: str | None = column(
+    score: str = column(
         "score", "Column of a score that every round has, in units of the reward, where few rounds are labelled.", rare=True,
         hidden=True, feature="labels",
     )  # fmt: skip
-    label_probability: str | float | None = given(
+    label_probability: str | float = given(
         "Probability with which a round was drawn to be labelled.", "P|COL", probability_or_column, rare=True,
         read="number_or_text", role="label_probability", hidden="label_probability", array=True,
     )  # fmt: skip
@@ -51,22 +56,19 @@ class Labels(Reward):
     is_audited = True
     audited_by_segment = True
 
-    def check(self) -> None:
-        super().check()
+    def problems(self) -> Iterator[str]:
+        yield from super().problems()
         if self.label_probability is None:
-            raise UsageError(LABELS_TOGETHER)
-        if self.score == self.name:
-            raise UsageError(
+            yield LABELS_TOGETHER
+        if self.score in (self.reward, self.cost):
+            yield (
                 f"score={self.score!r} is also the column of the reward; a reward filled in by its score is none. Leave the "
                 "reward null where the round was not labelled."
             )
 
-    @cached_property
-    def assumes(self) -> tuple[str, ...]:
-        return (*super().assumes, DRAWN, BLIND_SCORE)
-
-    def recipe(self) -> Recipe | None:
-        return None
+    def derive(self) -> None:
+        super().derive()
+        vars(self).update(recipe=None, assumes=(*self.assumes, DRAWN, BLIND_SCORE))
 
     def line(self, rows: Rows) -> LabelledLine:
         """The rewards that were drawn, where neither null nor NaN is one, the scores, and the probabilities."""
@@ -79,7 +81,7 @@ class Labels(Reward):
         known = np.where(missing, scale.low, reward)
         rows.refuse_outside(f"{self.subject}, {limits}", faults.REWARD, known, scale.low, scale.high)
         subject = f"score {self.score!r}"
-        score, _ = rows.numbers(str(self.score), subject)
+        score, _ = rows.numbers(self.score, subject)
         rows.refuse_outside(f"{subject}, {limits}", faults.SCORE, score, scale.low, scale.high)
         probability = self._probability(rows)
         rows.refuse(self.subject, faults.LABEL_MISSING, missing & (probability >= 1.0), None)
@@ -87,7 +89,7 @@ class Labels(Reward):
 
     def _probability(self, rows: Rows) -> FloatArray:
         if not isinstance(self.label_probability, str):
-            return np.full(rows.size, float(self.label_probability or 0.0))
+            return np.full(rows.size, self.label_probability)
         subject = f"label_probability {self.label_probability!r}"
         probability, tolerance = rows.numbers(self.label_probability, subject)
         rows.refuse_outside(subject, faults.LABEL_PROBABILITY, probability, SMALLEST, 1.0 + tolerance)

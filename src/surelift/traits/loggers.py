@@ -8,7 +8,6 @@ random for each round with known shares are one policy, their mixture, and need 
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import fsum
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,8 +21,8 @@ from surelift.logs.decisions import Decisions
 from surelift.logs.faults import Finding, Reason
 from surelift.logs.rows import Rows
 from surelift.traits.logger_tests import BINS, context_bins, context_contrast, shares_e_value
-from surelift.traits.propensity import OneColumn, Propensity
-from surelift.traits.trait import column, given, shared
+from surelift.traits.propensity import Propensity
+from surelift.traits.trait import column, derived, given, shared
 
 if TYPE_CHECKING:
     from surelift.batch import Batch
@@ -41,52 +40,44 @@ IMPOSSIBLE = Reason(
     "It could not have taken the logged action: check that every column belongs to the logger it is declared for.",
 )
 COUNTS_NEEDED = "logger_rounds= is needed here, the rounds of every logger in the whole log: a part does not tell them."
-ALONE = "{} cannot be given with loggers=, which determine the propensity of single rounds."
 
 
-def _by_name(role: str, given: Any, what: str) -> dict[str, Any]:
+def _by_name(name: str, given: Any, what: str, is_one: Callable[[Any], bool]) -> dict[str, Any]:
     """Names as text, as the column of loggers is read: 1 and "1" are one logger."""
-    if not isinstance(given, Mapping):
-        raise UsageError(f"{role} must give each logger {what}, but is {printed(given)}.")
-    named = {str(name): value for name, value in given.items()}
+    if not isinstance(given, Mapping) or not all(map(is_one, given.values())):
+        raise UsageError(f"{name} must give each logger {what}, but is {printed(given)}.")
+    named = {str(logger): value for logger, value in given.items()}
     if len(named) != len(given) or "" in named:
-        raise UsageError(f"{role}= names a logger twice, or one without a name: {printed(dict(given))}.")
+        raise UsageError(f"{name}= names a logger twice, or one without a name: {printed(dict(given))}.")
     return named
 
 
-def _columns(role: str, given: Any) -> dict[str, str]:
-    if not isinstance(given, Mapping) or not all(isinstance(column, str) for column in given.values()):
-        raise UsageError(f"loggers must give, for each logger, the column of its probabilities, but is {printed(given)}.")
-    named = _by_name(role, given, "a column")
-    if len(named) < 2:
-        raise UsageError("loggers= names fewer than two loggers; with one, name its probability in propensity=.")
-    if len(set(named.values())) != len(named):
-        raise UsageError("loggers= names one column for two loggers; give each logger a column of its own.")
-    return named
+def _columns(name: str, given: Any) -> dict[str, str]:
+    return _by_name(name, given, "the column of its probabilities", lambda column: isinstance(column, str))
 
 
-def _rounds(role: str, given: Any) -> dict[str, int]:
-    named = _by_name(role, given, "its number of rounds")
-    return {name: whole(f"logger_rounds of {name!r}", count) for name, count in named.items()}
+def _rounds(name: str, given: Any) -> dict[str, int]:
+    named = _by_name(name, given, "its number of rounds", lambda count: True)
+    return {logger: whole(f"{name} of {logger!r}", count) for logger, count in named.items()}
 
 
-def _shares(role: str, given: Any) -> dict[str, float]:
-    named = _by_name(role, given, "the probability with which it was drawn")
-    if not all(is_number(share) and 0.0 < share < 1.0 for share in named.values()):
-        raise UsageError(f"logger_shares must be probabilities above 0 and below 1, but are {printed(given)}.")
-    if abs(fsum(named.values()) - 1.0) > 1e-9:
-        raise UsageError(f"logger_shares must sum to 1, but sum to {fsum(named.values()):.10g}.")
-    return {name: float(share) for name, share in named.items()}
+def _shares(name: str, given: Any) -> dict[str, float]:
+    def is_share(share: Any) -> bool:
+        return is_number(share) and 0.0 < share < 1.0
+
+    named = _by_name(name, given, "the probability with which it was drawn, above 0 and below 1", is_share)
+    return {logger: float(share) for logger, share in named.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loggers(OneColumn):
+class Loggers(Propensity):
     named_by = ("logger", "loggers", "logger_rounds", "logger_shares")
     is_audited = True
+    is_recorded = False
     logger: str | None = column(
         "logger", "Column of the logger that took the row, where there are several.", rare=True, hidden=True
     )
-    loggers: Mapping[str, str] | None = given(
+    loggers: Mapping[str, str] = given(
         "Each logger's column of its probability of the logged action, whoever took the row.", "A=COL,B=COL", _columns,
         rare=True, read="pairs", array=True, feature="loggers",
     )  # fmt: skip
@@ -101,83 +92,64 @@ class Loggers(OneColumn):
     contexts: tuple[str, ...] | None = shared()
     """Those that the loggers must all have met alike."""
     refuses: ClassVar[Mapping[str, str]] = {
-        name: ALONE.format(f"{name}=") for name in ("propensity", "log_propensity", "logging", "embedding")
+        name: f"{name}= cannot be given with loggers=, which determine the propensity of single rounds."
+        for name in ("propensity", "log_propensity", "logging", "embedding")
     }
+    balanced: bool = derived()
+    """Weights are balanced by the rounds of each logger: they hold at these counts, and at no earlier look."""
 
-    def check(self) -> None:
-        super().check()
-        for role in ("logger_rounds", "logger_shares"):
-            named = getattr(self, role)
-            if named is None:
-                continue
-            if self.loggers is None:
-                raise UsageError(f"{role}= is about several loggers; declare them in logger= and loggers=.")
-            if named.keys() != self.loggers.keys():
-                raise UsageError(
-                    f"{role}= names {', '.join(map(repr, named))}, but loggers= {', '.join(map(repr, self.loggers))}."
-                )
-            object.__setattr__(self, role, {name: named[name] for name in self.loggers})
+    def problems(self) -> Iterator[str]:
+        yield from super().problems()
         if self.logger is None or self.loggers is None:
-            raise UsageError(
-                "several loggers need both: logger=, who took each row, and loggers=, the columns of probabilities."
-            )
+            yield "several loggers need both: logger=, who took each row, and loggers=, the columns of probabilities."
+        if len(self.loggers) < 2:
+            yield "loggers= names fewer than two loggers; with one, name its probability in propensity=."
+        if len(set(self.loggers.values())) != len(self.loggers):
+            yield "loggers= names one column for two loggers; give each logger a column of its own."
         if self.logger_rounds is not None and self.logger_shares is not None:
-            raise UsageError(
-                "give logger_rounds=, of planned counts, or logger_shares=, of loggers drawn at random, not both."
-            )
-        object.__setattr__(self, "tested_contexts", (self.contexts or ()) if self.balanced else ())
+            yield "give logger_rounds=, of planned counts, or logger_shares=, of loggers drawn at random, not both."
+        for role, named in (("logger_rounds", self.logger_rounds), ("logger_shares", self.logger_shares)):
+            if named is not None and named.keys() != self.loggers.keys():
+                yield f"{role}= names {', '.join(map(repr, named))}, but loggers= {', '.join(map(repr, self.loggers))}."
+        if self.logger_shares is not None and abs(fsum(self.logger_shares.values()) - 1.0) > 1e-9:
+            yield f"logger_shares must sum to 1, but sum to {fsum(self.logger_shares.values()):.10g}."
 
-    @property
-    def balanced(self) -> bool:
-        """Weights are balanced by the rounds of each logger: they hold at these counts, and at no earlier look."""
-        return self.logger_shares is None
+    def derive(self) -> None:
+        super().derive()
+        own = vars(self)
+        for role in ("logger_rounds", "logger_shares"):
+            if own[role] is not None:
+                own[role] = own["flat"][role] = {name: own[role][name] for name in self.loggers}
+        own["balanced"] = self.logger_shares is None
+        if self.balanced:
+            own["features"] |= {"balanced loggers"}
+            own["tested_contexts"], own["is_complete"] = self.contexts or (), self.logger_rounds is not None
+        own["columns"] += tuple([(f"loggers, {name!r}", column) for name, column in self.loggers.items()])
+        own["hidden"] |= {column: f"propensity of logger {name!r}" for name, column in self.loggers.items()}
+        took = f"the loggers {', '.join(self.loggers)} took all rounds, and the probabilities of each are known in every row"
+        own["assumes"] += (took, *self._mixture_assumed())
 
-    @cached_property
-    def features(self) -> frozenset[str]:
-        return super().features | ({"balanced loggers"} if self.balanced else set())
-
-    @property
-    def names(self) -> list[str]:
-        return list(self.loggers or ())
-
-    @cached_property
-    def columns(self) -> list[tuple[str, str]]:
-        return [*super().columns, *((f"loggers, {name!r}", column) for name, column in (self.loggers or {}).items())]
-
-    def hidden(self) -> dict[str, str]:
-        of_each = {column: f"propensity of logger {name!r}" for name, column in (self.loggers or {}).items()}
-        return {**super().hidden(), **of_each}
-
-    @cached_property
-    def assumes(self) -> tuple[str, ...]:
-        took = f"the loggers {', '.join(self.names)} took all rounds, and the probabilities of each are known in every row"
+    def _mixture_assumed(self) -> tuple[str, ...]:
         if self.logger_shares is not None:
-            drawn = ", ".join(f"{name} {share:g}" for name, share in self.logger_shares.items())
-            by_chance = f"the logger of every round was drawn at random, whatever its context, with probability {drawn}"
-            return (*super().assumes, took, by_chance)
-        tested = f"tested in {', '.join(self.contexts or ())}, where they are single values"
+            drawn = ", ".join([f"{name} {share:g}" for name, share in self.logger_shares.items()])
+            return (f"the logger of every round was drawn at random, whatever its context, with probability {drawn}",)
+        tested = f"tested in {', '.join(self.tested_contexts)}, where they are single values"
         return (
-            *super().assumes, took,
             f"the loggers are fixed policies, and their counts ({_counted(self.logger_rounds or {})}) are fixed or "
             "independent of what was logged",
             "rounds are independent, with one law of contexts and rewards for all loggers, without drift between them "
-            f"({tested if self.contexts else 'not tested: no contexts= are declared'})",
+            f"({tested if self.tested_contexts else 'not tested: no contexts= are declared'})",
             "production is the mix of the loggers as it ran",
-        )  # fmt: skip
-
-    @property
-    def is_complete(self) -> bool:  # type: ignore[override]
-        return not self.balanced or self.logger_rounds is not None
+        )
 
     def completed(self, audited: Callable[[Propensity], FloatArray | None]) -> "Loggers":
         """With the rounds of each logger, which a first pass counts."""
         if self.is_complete:
             return self
-        any_shares = replace(self, logger_shares=dict.fromkeys(self.names, 1.0 / len(self.names)), contexts=None)
-        counts = audited(any_shares)
+        counts = audited(replace(self, logger_shares=dict.fromkeys(self.loggers, 1.0 / len(self.loggers)), contexts=None))
         if counts is None:
-            return replace(self, logger_rounds=dict.fromkeys(self.names, 1))  # the log will be refused, for a better reason
-        found = dict(zip(self.names, map(int, counts), strict=True))
+            return replace(self, logger_rounds=dict.fromkeys(self.loggers, 1))  # will be refused, for a better reason
+        found = dict(zip(self.loggers, map(int, counts), strict=True))
         for name, count in found.items():
             if not count:
                 raise LogsError(
@@ -186,13 +158,16 @@ class Loggers(OneColumn):
         return replace(self, logger_rounds=found)
 
     def read(self, rows: Rows, decisions: Decisions) -> FloatArray:
+        if not self.is_complete:
+            raise UsageError(COUNTS_NEEDED)
         took = decisions.aside = self._took(rows)
-        mixed, shares = np.zeros(rows.size), self._mixture()
-        for place, (name, own) in enumerate((self.loggers or {}).items()):
+        mixed, counts = np.zeros(rows.size), self.logger_shares or self.logger_rounds or {}
+        total = 1.0 if self.logger_shares is not None else sum(counts.values())
+        for place, (name, own) in enumerate(self.loggers.items()):
             subject = f"loggers, {name!r}: {own!r}"
             values, tolerance = rows.numbers(own, subject)
             rows.refuse_outside(subject, LOGGER_PROBABILITY, values, 0.0, self.largest + tolerance)
-            mixed += shares[name] * values
+            mixed += counts[name] / total * values
             rows.refuse(subject, IMPOSSIBLE, (took == place) & (values == 0.0), values)
         rows.refuse("loggers", IMPOSSIBLE, rows.usable & (mixed <= 0.0), mixed)  # an underflow
         return mixed
@@ -201,7 +176,7 @@ class Loggers(OneColumn):
         """The place of each row's logger among those declared."""
         subject, column = f"logger {self.logger!r}", rows.table[str(self.logger)]
         texts, codes = texts_and_codes(column)
-        known = {name: place for place, name in enumerate(self.names)}
+        known = {name: place for place, name in enumerate(self.loggers)}
         missing = np.array([*(text is None for text in texts), True])[codes]
         places = np.array([*(known.get(text or "", UNKNOWN) for text in texts), UNKNOWN], dtype=np.int64)[codes]
         rows.refuse(subject, faults.NULL, missing, None)
@@ -209,17 +184,9 @@ class Loggers(OneColumn):
         rows.hashes.mix(places.astype(np.float64))
         return places
 
-    def _mixture(self) -> Mapping[str, float]:
-        if self.logger_shares is not None:
-            return self.logger_shares
-        if self.logger_rounds is None:
-            raise UsageError(COUNTS_NEEDED)
-        total = sum(self.logger_rounds.values())
-        return {name: count / total for name, count in self.logger_rounds.items()}
-
     def audit(self, batch: "Batch", groups: "Groups") -> list[FloatArray]:
         """The rounds of each logger; and where they are balanced, in each bin of each context."""
-        took, count = batch.decisions.aside, len(self.names)
+        took, count = batch.decisions.aside, len(self.loggers)
         parts = [np.stack([np.bincount(part, minlength=count) for part in groups.split(took)])]
         for name in self.tested_contexts:
             cells = groups.split(took * BINS + context_bins(batch.rows, name))
@@ -230,8 +197,8 @@ class Loggers(OneColumn):
         """Loggers that met the same contexts, or were drawn with these shares, are refused with a chance of at most
         ``level``. At other counts than those the weights were balanced for, the bound is not loose but false.
         """
-        counts, cells = np.split(state, [len(self.names)])
-        took, bins = dict(zip(self.names, map(int, counts), strict=True)), cells.reshape(-1, len(self.names), BINS)
+        counts, cells = np.split(state, [len(self.loggers)])
+        took, bins = dict(zip(self.loggers, map(int, counts), strict=True)), cells.reshape(-1, len(self.loggers), BINS)
         if self.balanced and took != self.logger_rounds:
             yield Finding(
                 "refuse", f"logger {self.logger!r}",
@@ -246,8 +213,8 @@ class Loggers(OneColumn):
             yield Finding(
                 "refuse", f"context {context!r}",
                 f"the loggers saw different contexts: {contrast.share:.1%} of the rounds of logger "
-                f"{self.names[contrast.logger]!r} are in a group of its values that holds {contrast.overall:.1%} of all "
-                f"rounds (chance at most {max(contrast.chance, 1e-300):.2g})",
+                f"{list(self.loggers)[contrast.logger]!r} are in a group of its values that holds "
+                f"{contrast.overall:.1%} of all rounds (chance at most {max(contrast.chance, 1e-300):.2g})",
                 "Balanced weights need one law of contexts for all loggers. Take rounds of the same period and traffic, or "
                 "judge by the propensity of each row's own logger, propensity=, which has no such need.",
             )  # fmt: skip

@@ -1,8 +1,7 @@
 """The reward slot: what did each decision earn, or cost, and when is that final?"""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from surelift.logs.batch import TableBatch
 from surelift.logs.rewards import RewardLine, Scale
 from surelift.logs.rows import Rows
 from surelift.traits.settled import AS_OF_NEEDED, duration, keeping_settled, moment, settled_assumption, younger_words
-from surelift.traits.trait import Recipe, Trait, anything, column, given, shared
+from surelift.traits.trait import Recipe, Trait, anything, column, derived, given, shared
 
 UNIT_RANGE = (0.0, 1.0)
 LABELS_TOGETHER = (
@@ -46,8 +45,8 @@ class Reward(Trait):
         default=UNIT_RANGE, read="two_numbers",
     )  # fmt: skip
     settled_after: str | float | None = given(
-        "How old a round must be for its reward to be final: 7d, 12h, or a number in units of --time.", "AGE",
-        lambda name, value: duration(value), rare=True, feature="settled rewards",
+        "How old a round must be for its reward to be final: 7d, 12h, or a number in units of --time.", "AGE", duration,
+        rare=True, feature="settled rewards",
     )  # fmt: skip
     as_of: str | float | None = given(
         "The moment at which rewards were joined; by default the newest time, if times are moments.", "TIME", anything,
@@ -55,49 +54,44 @@ class Reward(Trait):
     )  # fmt: skip
     time: str | None = shared()
     """The column by which age is measured."""
-    scale: Scale = field(init=False, compare=False, repr=False)
-    name: str = field(init=False, compare=False, repr=False)
-    """The column of rewards, or of costs."""
-    is_complete: bool = field(init=False, compare=False, repr=False)
     refuses: ClassVar[Mapping[str, str]] = {"label_probability": LABELS_TOGETHER}
 
-    def check(self) -> None:
+    scale: Scale = derived()
+    name: str = derived()
+    """The column of rewards, or of costs."""
+    subject: str = derived()
+    recipe: Recipe | None = derived()
+    """How a loop over plain columns reads the reward; None where there is more to it."""
+    is_complete: bool = derived(True)
+
+    def problems(self) -> Iterator[str]:
         if (self.reward is None) == (self.cost is None):
             problem = "both were given" if self.cost is not None else "neither was given"
-            raise UsageError(
-                f"give exactly one of reward= and cost=, the column that holds what each decision earned; {problem}."
-            )
-        is_cost = self.cost is not None
-        vars(self).update(scale=Scale(*self.reward_range, is_cost=is_cost), name=self.cost if is_cost else self.reward)
-        vars(self).update(is_complete=self.settled_after is None or self.as_of is not None)
-        if self.as_of is not None:
-            object.__setattr__(self, "as_of", moment(self.as_of, self.settled_after))
+            yield f"give exactly one of reward= and cost=, the column that holds what each decision earned; {problem}."
+        if self.as_of is not None and self.settled_after is None:
+            yield "as_of= says how old rounds are, for settled_after=; give both."
         if self.settled_after is not None and self.time is None:
-            raise UsageError("settled_after= needs time=, the column of the time of each decision.")
+            yield "settled_after= needs time=, the column of the time of each decision."
 
-    @cached_property
-    def features(self) -> frozenset[str]:
-        low = self.scale.low
-        return frozenset() if low == 0.0 else frozenset({"range below 0" if low < 0.0 else "range above 0"})
-
-    @property
-    def subject(self) -> str:
-        return f"{'reward' if self.cost is None else 'cost'} {self.name!r}"
+    def derive(self) -> None:
+        own, (low, high), is_cost = vars(self), self.reward_range, self.cost is not None
+        own["scale"] = scale = Scale(low, high, is_cost=is_cost)
+        own["name"] = name = self.cost if is_cost else self.reward
+        own["subject"] = f"{'cost' if is_cost else 'reward'} {name!r}"
+        own["recipe"] = Recipe(str(name), low, high, scale.zero, scale.divisor)
+        own["assumes"] = (f"{'costs' if is_cost else 'rewards'} always lie in [{low:g}, {high:g}]",)
+        if low != 0.0:
+            own["features"] |= {"range below 0" if low < 0.0 else "range above 0"}
+        if self.settled_after is not None:
+            own["is_complete"] = self.as_of is not None
+            if self.as_of is not None:
+                own["as_of"] = own["flat"]["as_of"] = moment(self.as_of, self.settled_after)
+            own["assumes"] += (settled_assumption(self.settled_after, self.as_of),)
 
     def of_column(self, column: str, reward_range: tuple[float, float], *, is_cost: bool) -> "Reward":
         """What another column earned, of which every round has one."""
         role = {"cost": column} if is_cost else {"reward": column}
         return Reward(**role, reward_range=reward_range, settled_after=self.settled_after, as_of=self.as_of, time=self.time)
-
-    @cached_property
-    def assumes(self) -> tuple[str, ...]:
-        scale = self.scale
-        bounded = f"{'costs' if scale.is_cost else 'rewards'} always lie in [{scale.low:g}, {scale.high:g}]"
-        return (bounded,) if self.settled_after is None else (bounded, settled_assumption(self.settled_after, self.as_of))
-
-    def recipe(self) -> Recipe | None:
-        scale = self.scale
-        return Recipe(self.name, scale.low, scale.high, scale.zero, scale.divisor)
 
     def line(self, rows: Rows) -> RewardLine:
         return RewardLine(read_rewards(rows, self.name, self.scale, faults.REWARD))

@@ -4,8 +4,10 @@ Whether a round is old enough follows from its time, which is known before its a
 own. The newest time of a log, the default of ``as_of``, only says how far in the order of time it is looked at.
 """
 
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -30,83 +32,77 @@ AS_OF_NEEDED = (
 )
 
 
-def duration(settled_after: Any) -> str | float | None:
-    """As "7d" or "12h" where times are moments, as a number where they are numbers."""
-    if isinstance(settled_after, np.timedelta64):
-        settled_after = settled_after.astype("timedelta64[us]").item()
-    if isinstance(settled_after, timedelta):
-        settled_after = _written(settled_after)
-    if isinstance(settled_after, str) and _NUMBER.fullmatch(settled_after):
-        settled_after = float(settled_after)
-    matched = _DURATION.fullmatch(settled_after) if isinstance(settled_after, str) else None
-    length = float(matched[1]) if matched else settled_after
-    if settled_after is not None and not (is_number(length) and 0.0 < length < 1e12):
-        raise UsageError(
-            "settled_after must be a positive duration such as '7d', '12h', '30m' or '45s', or a number in the units of the "
-            f"time column, but is {printed(settled_after)}."
-        )
-    return settled_after if matched or settled_after is None else float(settled_after)
+def duration(name: str, length: Any) -> str | float:
+    """As "7d" or "12h" where times are moments, as a number where they are numbers.
 
-
-def _written(length: timedelta) -> str:
-    """
-    >>> _written(timedelta(days=7)), _written(timedelta(milliseconds=1500))
+    >>> duration("settled_after", timedelta(days=7)), duration("settled_after", timedelta(milliseconds=1500))
     ('7d', '1.500000s')
     """
-    days, rest = divmod(length, timedelta(days=1))
-    return f"{days}d" if days > 0 and not rest else f"{length.total_seconds():.6f}s"
+    if isinstance(length, np.timedelta64):
+        length = length.astype("timedelta64[us]").item()
+    if isinstance(length, timedelta):
+        days, rest = divmod(length, timedelta(days=1))
+        length = f"{days}d" if days > 0 and not rest else f"{length.total_seconds():.6f}s"
+    matched = _DURATION.fullmatch(length) if isinstance(length, str) else None
+    number = matched[1] if matched else length
+    number = float(number) if isinstance(number, str) and _NUMBER.fullmatch(number) else number
+    if not (is_number(number) and 0.0 < number < 1e12):
+        raise UsageError(
+            f"{name} must be a positive duration such as '7d', '12h', '30m' or '45s', or a number in the units of the time "
+            f"column, but is {printed(length)}."
+        )
+    return length if matched else float(number)
 
 
-def moment(as_of: Any, settled_after: str | float | None) -> str | float:
+def moment(as_of: Any, settled_after: str | float) -> str | float:
     """A number, or a moment as ISO 8601 writes it, in UTC where it names a zone."""
-    if settled_after is None:
-        raise UsageError("as_of= says how old rounds are, for settled_after=; give both.")
     if isinstance(settled_after, float):
+        wanted = "a number, as settled_after is"
         number = float(as_of) if isinstance(as_of, str) and _NUMBER.fullmatch(as_of) else as_of
-        if not (is_number(number) and abs(number) < float("inf")):
-            raise UsageError(f"as_of must be a number, as settled_after is, but is {printed(as_of)}.")
-        return float(number)
-    try:
-        parsed = datetime.fromisoformat(str(as_of))
-    except ValueError as error:
-        raise UsageError(f"as_of must be a moment such as 2026-03-09 or 2026-03-09T17:00, not {printed(as_of)}.") from error
-    return (parsed if parsed.tzinfo is None else parsed.astimezone(UTC)).isoformat()
+        if is_number(number) and abs(number) < math.inf:
+            return float(number)
+    else:
+        wanted = "a moment such as 2026-03-09 or 2026-03-09T17:00"
+        with suppress(ValueError):
+            parsed = datetime.fromisoformat(str(as_of))
+            return (parsed if parsed.tzinfo is None else parsed.astimezone(UTC)).isoformat()
+    raise UsageError(f"as_of must be {wanted}, but is {printed(as_of)}.")
 
 
 def keeping_settled(
     batches: Iterator[TableBatch], time: str, after: str | float, as_of: str | float | None
 ) -> Iterator[TableBatch]:
-    """The rounds that are old enough."""
-
-    def keep(batch: TableBatch) -> BoolArray:
-        return is_old_enough(batch, time, after, as_of) if batch.table.num_rows else np.ones(0, dtype=np.bool_)
-
-    return keeping(batches, keep, "left_out")
-
-
-def is_old_enough(batch: TableBatch, time: str, after: str | float, as_of: str | float | None) -> BoolArray:
-    """A round without a time counts as old enough, and is refused for it."""
+    """The rounds that are old enough; one without a time counts as such, and is refused for it."""
     if as_of is None:
         raise UsageError(AS_OF_NEEDED)
-    if isinstance(after, float):
+    keep = _numbers_up_to(time, float(as_of) - after) if isinstance(after, float) else _moments_up_to(time, after, str(as_of))
+    return keeping(batches, lambda batch: keep(batch) if batch.table.num_rows else np.ones(0, dtype=np.bool_), "left_out")
+
+
+def _numbers_up_to(time: str, last: float) -> Callable[[TableBatch], BoolArray]:
+    def keep(batch: TableBatch) -> BoolArray:
         numbers = to_numbers(batch.table[time])
         if numbers.not_numeric.any():
             raise UsageError(f"settled_after is a number, but time {time!r} holds moments; say '7d'.")
-        return np.asarray(~(numbers.values > float(as_of) - after))
-    moments = latest_possible(batch, time)
-    if not moments.zoned and datetime.fromisoformat(str(as_of)).tzinfo is not None:
-        raise UsageError(
-            f"as_of {as_of} names a zone, but the times in {time!r} do not: give as_of= in theirs, without one."
-        )
-    return np.asarray((moments.values <= _cutoff(after, str(as_of))) | moments.missing)
+        return np.asarray(~(numbers.values > last))
+
+    return keep
 
 
-def _cutoff(after: str, as_of: str) -> int:
-    """The latest microsecond, since 1970, at which a round is old enough."""
-    matched = _DURATION.fullmatch(after)
-    assert matched is not None
-    needed = timedelta(seconds=float(matched[1]) * _UNITS[matched[2]])
-    return (datetime.fromisoformat(as_of).replace(tzinfo=None) - needed - _EPOCH) // timedelta(microseconds=1)
+def _moments_up_to(time: str, after: str, as_of: str) -> Callable[[TableBatch], BoolArray]:
+    looked, needed = datetime.fromisoformat(as_of), timedelta(seconds=float(after[:-1]) * _UNITS[after[-1]])
+    last = (looked.replace(tzinfo=None) - needed - _EPOCH) // timedelta(microseconds=1)
+
+    def keep(batch: TableBatch) -> BoolArray:
+        moments = microseconds(batch, time)
+        if not moments.zoned and looked.tzinfo is not None:
+            raise UsageError(
+                f"as_of {as_of} names a zone, but the times in {time!r} do not: give as_of= in theirs, without one."
+            )
+        # Of a day without a time its last moment: a round is as young as its time allows.
+        return np.asarray((moments.values + moments.is_day * _LAST_OF_DAY <= last) | moments.missing)
+
+    return keep
 
 
 class Moments(NamedTuple):
@@ -114,14 +110,16 @@ class Moments(NamedTuple):
 
     values: IntArray
     missing: BoolArray
+    is_day: BoolArray
     zoned: bool
 
 
 def microseconds(batch: TableBatch, name: str) -> Moments:
     """Never rounded down."""
     column = decode(batch.table[name])
-    missing = is_missing(column)
+    missing, is_day = is_missing(column), np.full(len(column), pa.types.is_date(column.type))
     if is_text(column):
+        is_day = as_array(pc.less_equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 10).fill_null(False))
         column = _parsed(column, missing, name)
     elif pa.types.is_date(column.type):
         column = column.cast(pa.timestamp("ms"))
@@ -129,7 +127,7 @@ def microseconds(batch: TableBatch, name: str) -> Moments:
         raise UsageError(f"settled_after is a duration, but time {name!r} holds {column.type}; give a number and as_of=.")
     ticks = as_array(column.cast(pa.int64()).fill_null(0))
     per = _PER_MICROSECOND.get(column.type.unit)
-    return Moments(-(-ticks // 1_000) if per is None else ticks * per, missing, zoned=column.type.tz is not None)
+    return Moments(-(-ticks // 1_000) if per is None else ticks * per, missing, is_day, column.type.tz is not None)
 
 
 def _parsed(column: ArrowColumn, missing: BoolArray, name: str) -> ArrowColumn:
@@ -140,15 +138,6 @@ def _parsed(column: ArrowColumn, missing: BoolArray, name: str) -> ArrowColumn:
         except pa.ArrowInvalid as error:
             problem = error
     raise UsageError(f"time {name!r} holds text that is no moment by ISO 8601 ({problem}); settled_after= needs moments.")
-
-
-def latest_possible(batch: TableBatch, name: str) -> Moments:
-    """As ``microseconds``, but of a day without a time its last one: a round is as young as its time allows."""
-    moments, column = microseconds(batch, name), decode(batch.table[name])
-    is_day = np.full(len(column), pa.types.is_date(column.type))
-    if is_text(column):
-        is_day = as_array(pc.less_equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 10).fill_null(False))
-    return moments._replace(values=np.where(is_day, moments.values + _LAST_OF_DAY, moments.values))
 
 
 def newest(batches: Iterator[TableBatch], name: str) -> int | None:

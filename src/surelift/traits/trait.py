@@ -4,12 +4,12 @@ Its fields are declared once, each with its check, its help and the shape of its
 command line makes its flags of them, and a certificate stores them under their names.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache, cached_property
-from typing import Any, ClassVar, cast
+from functools import cache
+from typing import Any, ClassVar
 
-from surelift.errors import UsageError, is_number, printed, whole
+from surelift.errors import UsageError, printed, whole
 from surelift.logs.faults import Finding
 
 Check = Callable[[str, Any], Any]
@@ -24,6 +24,7 @@ class FieldOfTrait:
     shape: str
     """Of a flag's value: COL, N|COL; nothing for a switch."""
     check: Check
+    """Not asked of a text where the field names a column."""
     default: Any = None
     feature: str = ""
     """As which the table of capabilities knows logs that declare it."""
@@ -53,6 +54,11 @@ def shared() -> Any:
     return field(default=None, metadata={"shared": True})
 
 
+def derived(default: Any = None) -> Any:
+    """What follows from the other fields."""
+    return field(default=default, init=False, compare=False, repr=False)
+
+
 def column(role: str, help: str, *, hidden: bool = False, **more: Any) -> Any:
     """A field that names a column."""
     return given(help, "COL", one_column, role=role, hidden=role if hidden else "", array=True, **more)
@@ -67,30 +73,48 @@ def one_column(name: str, value: Any) -> str:
     return value
 
 
-def count_or_column(name: str, value: Any) -> int | str:
-    return value if isinstance(value, str) else whole(name, value, besides=", or a column")
+def count_or_column(name: str, value: Any) -> int:
+    return whole(name, value, besides=", or a column")
 
 
 def whole_number(name: str, value: Any) -> int:
     return whole(name, value)
 
 
-def probability_or_column(name: str, value: Any) -> float | str:
-    if isinstance(value, str):
-        return value
-    if not (is_number(value) and 0.0 < value <= 1.0):
-        raise UsageError(f"{name} must lie in (0, 1], or name a column, but is {printed(value)}.")
-    return float(value)
+def in_order(name: str, values: Any) -> tuple[Any, ...]:
+    if isinstance(values, str | set | frozenset) or not isinstance(values, Iterable):
+        raise UsageError(f"{name} must be a list, whose order counts, but is a {type(values).__name__}.")
+    return tuple(values)
 
 
-def switch(name: str, value: Any) -> bool:
+def texts(name: str, values: Any) -> tuple[str, ...]:
+    found = in_order(name, values)
+    if not all(isinstance(each, str) for each in found):
+        raise UsageError(f"{name} must be a list of strings, but is {printed(values)}.")
+    return found
+
+
+def one_of_two(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise UsageError(f"{name} must be True or False, but is {printed(value)}.")
     return value
 
 
+def switch(help: str, feature: str) -> Any:
+    """A field that is declared or not."""
+    return given(help, "", one_of_two, default=False, rare=True, read="switch", feature=feature)
+
+
 def anything(name: str, value: Any) -> Any:
     return value
+
+
+def read_back(name: str, read: Callable[[Any], Any], description: Any) -> Any:
+    """The object that describes itself so in a file."""
+    try:
+        return read(description)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{name}= does not describe what can be given there: {error}.") from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,47 +125,49 @@ class Trait:
     named_by: ClassVar[tuple[str, ...]] = ()
     """The fields of which one must be given for this trait to be meant; none for what is meant otherwise."""
     refuses: ClassVar[Mapping[str, str]] = {}
-    """Why fields of other traits in its slot cannot be given beside it."""
+    """Why some fields, its base's or those of other traits in its slot, cannot be given with it."""
     is_audited: ClassVar[bool] = False
     """It is put to the test by what ``audit`` counts, which ``judge`` reads."""
     audited_by_segment: ClassVar[bool] = False
 
+    flat: Mapping[str, Any] = derived()
+    """As ``Logs`` takes it; without what is at its default."""
+    features: frozenset[str] = derived()
+    """What the table of capabilities knows it by."""
+    columns: tuple[tuple[str, str], ...] = derived()
+    """Each column that it reads, behind its role."""
+    hidden: Mapping[str, str] = derived()
+    """The columns that a function must not see, each with what it is."""
+    assumes: tuple[str, ...] = derived(())
+    """What has to be true for an answer about such a log."""
+
     def __post_init__(self) -> None:
+        own, flat, features, columns, hidden = vars(self), dict[str, Any](), set[str](), list[Any](), dict[str, str]()
         for name, about in fields_of(type(self)).items():
-            value = getattr(self, name)
-            if value is not None and value is not about.default:
-                object.__setattr__(self, name, about.check(name, value))
-        self.check()
+            value = own[name]
+            if value is None or value is about.default:
+                continue
+            if not (about.role and isinstance(value, str)):
+                value = own[name] = about.check(name, value)
+            if value != about.default:
+                flat[name] = value
+                features.add(about.feature)
+                if about.role:
+                    several = value if isinstance(value, tuple) else (value,)
+                    columns += [(about.role, each) for each in several if isinstance(each, str)]
+                if about.hidden and isinstance(value, str):
+                    hidden[value] = about.hidden
+        own.update(flat=flat, features=frozenset(features - {""}), columns=tuple(columns), hidden=hidden)
+        for problem in self.problems():
+            raise UsageError(problem)
+        self.derive()
 
-    def check(self) -> None:
-        """Refuse fields that do not go together."""
+    def problems(self) -> Iterator[str]:
+        """Fields that are missing, or contradict each other."""
+        yield from ()
 
-    @cached_property
-    def features(self) -> frozenset[str]:
-        """As which the table of capabilities knows it, beside the features of its fields."""
-        return frozenset()
-
-    @cached_property
-    def columns(self) -> list[tuple[str, str]]:
-        """Each column that it reads, behind its role."""
-        found: list[tuple[str, str]] = []
-        for name, about in fields_of(type(self)).items():
-            value = getattr(self, name) if about.role else None
-            several = value if isinstance(value, tuple) else (value,)
-            found += [(about.role, each) for each in several if isinstance(each, str)]
-        return found
-
-    def hidden(self) -> dict[str, str]:
-        """The columns that a function must not see, each with what it is."""
-        found = fields_of(type(self)).items()
-        return {
-            value: about.hidden for name, about in found if about.hidden and isinstance(value := getattr(self, name), str)
-        }
-
-    @cached_property
-    def assumes(self) -> tuple[str, ...]:
-        """What has to be true for an answer about such a log."""
-        return ()
+    def derive(self) -> None:
+        """Fill in what follows from the fields."""
 
     def judge(self, state: Any, level: float) -> Iterator[Finding]:
         """What speaks against it in what was counted to put it to the test."""
@@ -164,14 +190,12 @@ class Recipe:
     """(value - zero) / divisor."""
 
 
-def _fields_of(kind: type[Any]) -> Mapping[str, FieldOfTrait]:
+@cache
+def fields_of(kind: Any) -> Mapping[str, FieldOfTrait]:
     return {item.name: item.metadata["given"] for item in fields(kind) if "given" in item.metadata}
 
 
-def _shared_by(kind: type[Any]) -> tuple[str, ...]:
+@cache
+def shared_by(kind: Any) -> tuple[str, ...]:
+    """The fields of the declaration itself that a trait is told."""
     return tuple(item.name for item in fields(kind) if "shared" in item.metadata)
-
-
-fields_of = cast(Callable[[type[Any]], Mapping[str, FieldOfTrait]], cache(_fields_of))
-shared_by = cast(Callable[[type[Any]], tuple[str, ...]], cache(_shared_by))
-"""The fields of the declaration itself that a trait is told."""

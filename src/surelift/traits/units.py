@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -15,7 +14,7 @@ from surelift.logs.decisions import Limits
 from surelift.logs.faults import Finding
 from surelift.logs.rows import Rows
 from surelift.logs.units import Runs, Sequences, Units
-from surelift.traits.trait import Trait, column, count_or_column, given, whole_number
+from surelift.traits.trait import Trait, column, count_or_column, derived, given, whole_number
 
 if TYPE_CHECKING:
     from surelift.batch import Batch
@@ -54,15 +53,16 @@ class EachRow(Trait):
 
     slot = "unit"
     refuses: ClassVar[Mapping[str, str]] = {"cluster_size": NEED_CLUSTER, "cluster_max": NEED_CLUSTER}
+    assumes: tuple[str, ...] = derived((LATER_ACTIONS.format(""),))
     counted: ClassVar[Literal["rounds", "clusters"]] = "rounds"
-    column: ClassVar[str | None] = None
+    multiplies: ClassVar[bool] = False
+    """The weight of a row is that of all decisions up to it."""
+    column: str | None = derived()
     """The column that tells units apart, whose ids may not come again."""
-    sums_up: ClassVar[bool] = True
+    sums_up: bool = derived(True)
     """Shares of amounts are those of the total; not where clusters of unequal sizes count once each."""
-
-    @cached_property
-    def assumes(self) -> tuple[str, ...]:
-        return (LATER_ACTIONS.format(""),)
+    order: tuple[str, ...] = derived(())
+    """The column of units, and those that order the rows of one."""
 
     def limits(self, limits: Limits) -> Limits:
         """How far weights can lie from 1, given how far those of single decisions can."""
@@ -70,10 +70,6 @@ class EachRow(Trait):
 
     def read(self, rows: Rows) -> Units:
         return Units(rows.size)
-
-    def order(self) -> tuple[str, ...]:
-        """The column of units, and those that order the rows of one."""
-        return () if self.column is None else (self.column,)
 
     def amounts(self, scale: "Scale") -> tuple[str, ...]:
         """What amounts are about, where that is not a round."""
@@ -84,7 +80,8 @@ class EachRow(Trait):
 class Clusters(EachRow):
     """Rounds that belong together, such as those of a user, are one unit, and count as the mean of them."""
 
-    cluster: str | None = column(
+    named_by = ("cluster",)
+    cluster: str = column(
         "cluster", "Column of the user, session or slate; its rounds count as one, and must follow each other. Needs one of "
         "the two flags below.", before=True, feature="clusters",
     )  # fmt: skip
@@ -96,31 +93,18 @@ class Clusters(EachRow):
         "The most rounds a cluster can have, if sizes are not known in advance.", "N", whole_number, read="whole",
         feature="filled-up clusters",
     )  # fmt: skip
-    named_by = ("cluster",)
     refuses: ClassVar[Mapping[str, str]] = {}
     counted = "clusters"
-
-    def check(self) -> None:
-        if (self.cluster_size is None) == (self.cluster_max is None):
-            raise UsageError(NEED_ONE)
-
-    @property
-    def column(self) -> str | None:  # type: ignore[override]
-        return self.cluster
-
-    @property
-    def most(self) -> int | None:
-        """The most rounds of a cluster, where that is one number declared in advance."""
-        return self.cluster_size if isinstance(self.cluster_size, int) else self.cluster_max
-
-    @property
-    def sums_up(self) -> bool:  # type: ignore[override]
-        return self.most is not None
-
     others: ClassVar[str] = ", with the other rounds of the cluster as production played them"
+    most: int | None = derived()
+    """The most rounds of a cluster, where that is one number declared in advance."""
 
-    @cached_property
-    def assumes(self) -> tuple[str, ...]:
+    def problems(self) -> Iterator[str]:
+        if (self.cluster_size is None) == (self.cluster_max is None):
+            yield NEED_ONE
+
+    def derive(self) -> None:
+        most = self.cluster_size if isinstance(self.cluster_size, int) else self.cluster_max
         once = f"every cluster of {self.cluster!r} counts once"
         if self.cluster_max is None:
             size = "the size of every cluster was known before its first action"
@@ -128,72 +112,67 @@ class Clusters(EachRow):
         else:
             size = f"no cluster can have more than {self.cluster_max} rounds"
             once += f", filled up to {self.cluster_max} rounds that earn the least, or cost the most, that a round can"
-        return LATER_ACTIONS.format(" of other clusters"), APART, size, once
+        assumes = (LATER_ACTIONS.format(" of other clusters"), APART, size, once)
+        vars(self).update(
+            column=self.cluster, most=most, sums_up=most is not None, order=(self.cluster,), assumes=assumes
+        )
 
-    def read(self, rows: Rows) -> Units:
+    def read(self, rows: Rows) -> Runs:
         subject, batch = f"cluster {self.cluster!r}", rows.batch
-        rows.refuse_missing(str(self.cluster), subject)
-        column = decode(rows.table[str(self.cluster)])
+        rows.refuse_missing(self.cluster, subject)
+        column = decode(rows.table[self.cluster])
         rows.refuse(subject, faults.INEXACT, inexact(column), column)
         if batch.again is not None:
             rows.refuse(subject, faults.CLUSTER_AGAIN, batch.again, column)
         assert batch.cluster_starts is not None
         starts = batch.cluster_starts
         sizes = np.diff(starts)
+        each = np.repeat(sizes, sizes)
         if self.cluster_max is not None:
-            subject = f"{subject}, declared at most {self.cluster_max}"
-            each = np.repeat(sizes, sizes)
-            rows.refuse(subject, faults.CLUSTER_MAX, each > self.cluster_max, each)
-            return self._units(starts, np.full(len(sizes), float(self.cluster_max)), rows)
+            rows.refuse(f"{subject}, declared at most {self.cluster_max}", faults.CLUSTER_MAX, each > self.cluster_max, each)
+            return Runs(len(sizes), starts, np.full(len(sizes), float(self.cluster_max)))
         if isinstance(self.cluster_size, str):
             expected, _ = rows.numbers(self.cluster_size, f"cluster_size {self.cluster_size!r}")
         else:
             expected = np.full(rows.size, float(self.cluster_size or 0))
-        rows.refuse(f"{subject}, its size", faults.CLUSTER_SIZE, expected != np.repeat(sizes, sizes), expected)
-        return self._units(starts, sizes.astype(np.float64), rows)
-
-    def _units(self, starts: Any, divisor: FloatArray, rows: Rows) -> Runs:
-        return Runs(len(divisor), starts, divisor)
+        rows.refuse(f"{subject}, its size", faults.CLUSTER_SIZE, expected != each, expected)
+        return Runs(len(sizes), starts, sizes.astype(np.float64))
 
     def amounts(self, scale: "Scale") -> tuple[str, ...]:
-        if self.cluster_max is None:
+        count = self.cluster_max
+        if count is None:
             return ("Amounts are means over clusters of their average round.",)
-        filled = f"Amounts are per round, in clusters filled up to {self.cluster_max} rounds"
-        return (f"{filled} that {_padding(self.cluster_max, scale)}.",)
-
-
-def _padding(count: int, scale: "Scale") -> str:
-    """What the rounds that fill up a cluster are worth, and what follows for the whole cluster."""
-    if scale.is_cost:
-        return f"cost {scale.high:g}, the maximum; a cluster saves {count} times the improvement"
-    if scale.low != 0.0:
-        return f"earn {scale.low:g}, the minimum; a cluster gains {count} times the improvement"
-    return f"earn nothing; a cluster earns {count} times the value"
+        padding = f"earn nothing; a cluster earns {count} times the value"
+        if scale.is_cost:
+            padding = f"cost {scale.high:g}, the maximum; a cluster saves {count} times the improvement"
+        elif scale.low != 0.0:
+            padding = f"earn {scale.low:g}, the minimum; a cluster gains {count} times the improvement"
+        return (f"Amounts are per round, in clusters filled up to {count} rounds that {padding}.",)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Steps(Clusters):
     """The rounds of a cluster are steps of a session, or positions of a ranking, each decided after those before."""
 
-    position: str | None = column(
+    named_by = ("position",)
+    position: str = column(
         "position", "Column of the position in a cluster, from 0 or 1: each round is decided after those before, and "
         "probabilities are given them.", rare=True, feature="sequences",
     )  # fmt: skip
-    named_by = ("position",)
     is_audited = True
+    multiplies = True
     others = ""
 
-    def check(self) -> None:
+    def problems(self) -> Iterator[str]:
         if self.cluster is None:
-            raise UsageError(POSITION)
-        super().check()
+            yield POSITION
+        yield from super().problems()
 
-    @cached_property
-    def assumes(self) -> tuple[str, ...]:
-        return (*super().assumes, GIVEN_BEFORE, NO_LATER_ACTIONS)
-
-    def order(self) -> tuple[str, ...]:
-        return str(self.cluster), str(self.position)
+    def derive(self) -> None:
+        super().derive()
+        vars(self).update(
+            order=(self.cluster, self.position), assumes=(*self.assumes, GIVEN_BEFORE, NO_LATER_ACTIONS)
+        )
 
     def limits(self, limits: Limits) -> Limits:
         """Of products of weights."""
@@ -201,17 +180,18 @@ class Steps(Clusters):
             return Limits(0.0, 0.0) if limits.drop == 0.0 else Limits()
         return Limits(1.0 - (1.0 - limits.drop) ** self.most)
 
-    def _units(self, starts: Any, divisor: FloatArray, rows: Rows) -> Runs:
-        subject, sizes = f"position {self.position!r}", np.diff(starts)
-        positions, _ = rows.numbers(str(self.position), subject)
-        first = 0.0 if (positions[starts[:-1]] == 0.0).any() else 1.0
-        expected = first + np.arange(rows.size) - np.repeat(starts[:-1], sizes)
+    def read(self, rows: Rows) -> Sequences:
+        units, subject = super().read(rows), f"position {self.position!r}"
+        positions, _ = rows.numbers(self.position, subject)
+        firsts = units.starts[:-1]
+        first = 0.0 if (positions[firsts] == 0.0).any() else 1.0
+        expected = first + np.arange(rows.size) - np.repeat(firsts, np.diff(units.starts))
         rows.refuse(subject, faults.POSITION, rows.usable & (positions != expected), positions)
-        return Sequences(len(divisor), starts, divisor)
+        return Sequences(units.count, units.starts, units.divisor)
 
     def audit(self, batch: "Batch", groups: "Groups") -> list[FloatArray]:
         """From which number positions count: the clusters that begin at 0, and those that begin at 1."""
-        first = batch.units.first(batch.rows.plain_numbers(str(self.position)).values)
+        first = batch.units.first(batch.rows.plain_numbers(self.position).values)
         return list(np.column_stack([groups.units.sums((first == start) * 1.0) for start in (0.0, 1.0)]))
 
     def judge(self, state: FloatArray, level: float) -> Iterator[Finding]:

@@ -1,12 +1,12 @@
 """The which slot: what of the log is asked about? Every round, or those that meet a condition known before the action."""
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from surelift.errors import UsageError, printed
+from surelift.errors import printed
 from surelift.logs.where import Condition, columns_of, parsed
-from surelift.traits.trait import Trait, given
+from surelift.traits.trait import Trait, anything, derived, given
 
 REMEDY = (
     "a round may be chosen only by what was known before its action, such as a country or a day. To judge some actions "
@@ -14,20 +14,13 @@ REMEDY = (
 )
 
 
-def condition_text(name: str, where: Any) -> str:
-    if not isinstance(where, str) or not where.strip():
-        raise UsageError(f"where must be a condition such as \"country = 'FR'\", but is {printed(where)}.")
-    parsed(where.strip())
-    return where.strip()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Every(Trait):
     slot = "which"
-    chosen_by: tuple[str, ...] = field(default=(), init=False)
+    chosen_by: tuple[str, ...] = derived(())
     """The columns of the condition that rounds must meet."""
-    condition: Condition | None = field(default=None, init=False, compare=False, repr=False)
-    words: str = field(default="", init=False)
+    condition: Condition | None = derived()
+    words: str = derived("")
     """The condition, as it was given."""
 
     def remarks(self, excluded: int, met: int) -> tuple[str, ...]:
@@ -39,24 +32,23 @@ class Every(Trait):
 @dataclass(frozen=True, kw_only=True)
 class Where(Every):
     named_by = ("where",)
-    where: str = given(
+    where: Any = given(
         "Which rounds are judged, by what was known before the action: \"country = 'FR' and day >= 2026-01-01\". The others "
-        "are left out, and counted.", "CONDITION", condition_text, feature="where",
+        "are left out, and counted.", "CONDITION", anything, feature="where",
     )  # fmt: skip
 
-    def check(self) -> None:
-        condition = parsed(self.where)
-        found = {"condition": condition, "chosen_by": tuple(dict.fromkeys(columns_of(condition))), "words": self.where}
-        for name, value in found.items():
-            object.__setattr__(self, name, value)
+    def problems(self) -> Iterator[str]:
+        if not isinstance(self.where, str) or not self.where.strip():
+            yield f"where must be a condition such as \"country = 'FR'\", but is {printed(self.where)}."
 
-    @cached_property
-    def columns(self) -> list[tuple[str, str]]:
-        return [("where", name) for name in self.chosen_by]
-
-    @cached_property
-    def assumes(self) -> tuple[str, ...]:
-        return (
-            f"the rounds were chosen by `{self.where}`, which was fixed in advance and says of a round only what was known "
+    def derive(self) -> None:
+        own, words = vars(self), self.where.strip()
+        condition = parsed(words)
+        chosen_by = tuple(dict.fromkeys(columns_of(condition)))
+        own["where"] = own["flat"]["where"] = words
+        own.update(condition=condition, words=words, chosen_by=chosen_by)
+        own["columns"] = tuple([("where", name) for name in chosen_by])
+        own["assumes"] = (
+            f"the rounds were chosen by `{words}`, which was fixed in advance and says of a round only what was known "
             "before the action (of a cluster, before its first), whatever was shown and earned",
         )
