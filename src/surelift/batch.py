@@ -54,19 +54,19 @@ class Batch:
         self.is_read = False
         """Columns were turned into numbers of their own, and not only added up as they lie in memory."""
         self._terms: dict[tuple[Pieces, RewardColumn | None], FloatArray] = {}
+        if self.declared.unit.column is None:
+            self.units = Units(self.size)
+        if not self.declared.kept.named_by:
+            self.keep = self.scale = None
 
     @cached_property
     def units(self) -> Units:
-        if self.declared.unit.column is None:
-            return Units(self.size)
         with self.rows.hashes.at(Stage.UNIT):
             return self.declared.unit.read(self.rows)
 
     @cached_property
     def keep(self) -> FloatArray | None:
         """How likely each unit was to be kept; None where all were."""
-        if not self.declared.kept.named_by:
-            return None
         with self.rows.hashes.at(Stage.KEPT):
             return self.declared.kept.read(self.rows, self.units)
 
@@ -138,7 +138,7 @@ class Batch:
     @property
     def plainly_counted(self) -> bool:
         """Every row is a unit that stands for itself, and carries its reward."""
-        judged_plainly = self.outcome is not None or self.declared.reward.recipe() is not None
+        judged_plainly = self.outcome is not None or self.declared.reward.recipe is not None
         return judged_plainly and self.units.starts is None and self.scale is None
 
     @property
@@ -156,7 +156,7 @@ class Batch:
 
     @property
     def judged(self) -> RewardLine:
-        return self.lines[self.outcome]
+        return self.line if self.outcome is None else self.lines[self.outcome]
 
     @property
     def reward(self) -> FloatArray:

@@ -38,7 +38,7 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
         capabilities.check(frozenset({"Spark", unable}), named={unable: plan.needs_order})
     declaration = logs.declaration
     frame, before = _selected(logs, plan)
-    if order := declaration.unit.order():
+    if order := declaration.unit.order:
         # The rounds of a unit go to one partition, and lie next to each other there.
         frame = frame.repartition(order[0]).sortWithinPartitions(*order)
 

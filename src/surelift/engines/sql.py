@@ -93,7 +93,7 @@ def _refuse_unable(logs: Logs, plan: Plan) -> None:
     unable += [split.label for split in splits if not isinstance(split, Segment | Day | RandomBlocks | Dealt)]
     unable += [] if plan.model is None else ["a reward model"]
     read = (logs.declaration.propensity, logs.declaration.reward)
-    unable += [f"the trait {type(trait).__name__}" for trait in read if trait.recipe() is None]
+    unable += [f"the trait {type(trait).__name__}" for trait in read if trait.recipe is None]
     if unable:
         features.add("what databases do not add up")
     capabilities.check(frozenset(features), named={"what databases do not add up": unable[0]} if unable else {})

@@ -80,7 +80,7 @@ class AggregateQuery:
             lines = [(f"{place}_{t}", line) for t, line in enumerate(program.plan.terms)]
             self.parts.append(Part(outcome, program, lines))
         names = sorted({name for part in self.parts for name in part.program.plan.policies})
-        self._propensity = _found(logs.declaration.propensity.recipe())
+        self._propensity = _found(logs.declaration.propensity.recipe)
         itself = self._propensity, 0.0  # production, blended with nothing
         self._policies = {
             name: itself if isinstance(plan.policies[name], Production) else _found(plan.policies[name].recipe)
@@ -150,8 +150,9 @@ class AggregateQuery:
         own = self._logs.declaration.reward
         if outcome is not None:
             scale = outcome.scale
-            own = Reward(**{"cost" if scale.is_cost else "reward": outcome.column}, reward_range=(scale.low, scale.high))
-        return _found(own.recipe()), own.subject
+            role: Any = {"cost" if scale.is_cost else "reward": outcome.column}
+            own = Reward(**role, reward_range=(scale.low, scale.high))
+        return _found(own.recipe), own.subject
 
     def _key_columns(self) -> dict[str, Any]:
         import ibis

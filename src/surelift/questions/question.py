@@ -284,7 +284,7 @@ class Question:
         return self.result(bound_together(claims, judged, place, sides_together=self.sides_together), sums, place)
 
     def provenance(self, sums: Sums) -> Provenance:
-        said = (*self.declaration.unit.amounts(self.declaration.scale), *soundness.remarks_on(self, sums))
+        said = (*self.declaration.amounts, *soundness.remarks_on(self, sums))
         return Provenance(
             question=self.stored, rounds=self.before_sampling(sums).units, fingerprint=sums.fingerprint,
             certifies=self.method.bound.certifies, notes=(delta_note(self.delta), *said) if self.delta > 0.5 else said,

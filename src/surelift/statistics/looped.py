@@ -73,7 +73,7 @@ class Program:
         """Columns as they lie in memory; None where they have to be looked at more closely, or all were read already."""
         if compiled() is None or batch.is_read or batch.units.multiplies or not self.plan.of_one:
             return None
-        recipes, alphas = [batch.declared.reward.recipe(), batch.declared.propensity.recipe()], list[float]()
+        recipes, alphas = [batch.declared.reward.recipe, batch.declared.propensity.recipe], list[float]()
         for name in self.plan.policies:
             recipe, alpha = batch.asked[name].recipe or (None, 0.0)
             recipes.append(recipe)

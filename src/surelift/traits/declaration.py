@@ -80,6 +80,8 @@ class Declaration:
     hidden: Mapping[str, str] = derived()
     """The columns that a function must not see, each with its role: they tell of the outcome, or of what was drawn."""
     assumptions: tuple[str, ...] = derived()
+    amounts: tuple[str, ...] = derived()
+    """What amounts are about, where that is not a round."""
     times: tuple[str, ...] = derived()
     """The column of times, where there is one."""
     identifying_roles: tuple[tuple[str, str], ...] = derived()
@@ -146,6 +148,7 @@ class Declaration:
             times=times, identifying_roles=tuple(roles), identifying=(*ids, *times, *units, *self.which.chosen_by),
             ids=(*[(name, False) for name in ids], *[(name, True) for name in units]),
             pushed=self.which.condition if unit is None else None,
+            amounts=() if unit is None else self.unit.amounts(self.reward.scale),
         )  # fmt: skip
         if capabilities.refusals(self.features):
             capabilities.check(self.features)
@@ -211,7 +214,8 @@ class Declaration:
 
     def remarks(self, excluded: int, left_out: int, judged: int, audits: Mapping[str, Any]) -> tuple[str, ...]:
         """What is said of rounds that were left out, and by traits of what they counted."""
-        found = (*self.which.remarks(excluded, left_out + judged), *self.reward.remarks(left_out, judged))
+        found = self.which.remarks(excluded, left_out + judged) if excluded else ()
+        found += self.reward.remarks(left_out, judged) if left_out else ()
         for trait in self.audits:
             if trait.slot in audits:
                 found += trait.remarks_on(audits[trait.slot])

@@ -138,7 +138,8 @@ class Logs:
         if "".join(self._names).encode(errors="replace").decode() != "".join(self._names):
             raise UsageError("a column's name is not valid Unicode: it holds half of a surrogate pair; rename it.")
         for role, column in declaration.columns:
-            self.require_columns(column, role=role, single=True)
+            if column not in self._names:
+                self.require_columns(column, role=role)
 
     @property
     def scale(self) -> Scale:
@@ -211,14 +212,10 @@ class Logs:
 
     def require_columns(self, names: Any, *, role: str, single: bool = False) -> None:
         """Raise, suggesting similar names, if a column does not exist."""
-        if single and not isinstance(names, str):
-            raise UsageError(
-                f"{role} must name a column of the source, but is a {type(names).__name__}; "
-                "to pass arrays, leave out the source: Logs(reward=..., propensity=...)."
-            )
-        for name in [names] if isinstance(names, str) else names:
+        for name in [names] if single or isinstance(names, str) else names:
             if not isinstance(name, str):
-                raise UsageError(f"{role} must name columns of the source, but one is a {type(name).__name__}.")
+                wanted = "a column" if single else "columns"
+                raise UsageError(f"{role} must name {wanted} of the source, not a {type(name).__name__}.")
             if name not in self._names and hasattr(self.source, "find_late_columns"):
                 self.source.find_late_columns()
                 self._names = dict.fromkeys(self.source.column_names())

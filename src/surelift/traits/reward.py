@@ -90,8 +90,10 @@ class Reward(Trait):
 
     def of_column(self, column: str, reward_range: tuple[float, float], *, is_cost: bool) -> "Reward":
         """What another column earned, of which every round has one."""
-        role = {"cost": column} if is_cost else {"reward": column}
-        return Reward(**role, reward_range=reward_range, settled_after=self.settled_after, as_of=self.as_of, time=self.time)
+        return Reward(
+            reward=None if is_cost else column, cost=column if is_cost else None, reward_range=reward_range,
+            settled_after=self.settled_after, as_of=self.as_of, time=self.time,
+        )  # fmt: skip
 
     def line(self, rows: Rows) -> RewardLine:
         return RewardLine(read_rewards(rows, self.name, self.scale, faults.REWARD))

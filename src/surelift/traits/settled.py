@@ -44,7 +44,7 @@ def duration(name: str, length: Any) -> str | float:
         days, rest = divmod(length, timedelta(days=1))
         length = f"{days}d" if days > 0 and not rest else f"{length.total_seconds():.6f}s"
     matched = _DURATION.fullmatch(length) if isinstance(length, str) else None
-    number = matched[1] if matched else length
+    number: Any = matched[1] if matched else length
     number = float(number) if isinstance(number, str) and _NUMBER.fullmatch(number) else number
     if not (is_number(number) and 0.0 < number < 1e12):
         raise UsageError(
@@ -75,7 +75,9 @@ def keeping_settled(
     """The rounds that are old enough; one without a time counts as such, and is refused for it."""
     if as_of is None:
         raise UsageError(AS_OF_NEEDED)
-    keep = _numbers_up_to(time, float(as_of) - after) if isinstance(after, float) else _moments_up_to(time, after, str(as_of))
+    keep = (
+        _numbers_up_to(time, float(as_of) - after) if isinstance(after, float) else _moments_up_to(time, after, str(as_of))
+    )
     return keeping(batches, lambda batch: keep(batch) if batch.table.num_rows else np.ones(0, dtype=np.bool_), "left_out")
 
 

@@ -7,7 +7,7 @@ command line makes its flags of them, and a certificate stores them under their 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from surelift.errors import UsageError, printed, whole
 from surelift.logs.faults import Finding
@@ -190,12 +190,13 @@ class Recipe:
     """(value - zero) / divisor."""
 
 
-@cache
-def fields_of(kind: Any) -> Mapping[str, FieldOfTrait]:
+def _fields_of(kind: type[Any]) -> Mapping[str, FieldOfTrait]:
     return {item.name: item.metadata["given"] for item in fields(kind) if "given" in item.metadata}
 
 
-@cache
-def shared_by(kind: Any) -> tuple[str, ...]:
+fields_of = cast(Callable[[type[Any]], Mapping[str, FieldOfTrait]], cache(_fields_of))
+
+
+def shared_by(kind: type[Any]) -> list[str]:
     """The fields of the declaration itself that a trait is told."""
-    return tuple(item.name for item in fields(kind) if "shared" in item.metadata)
+    return [item.name for item in fields(kind) if "shared" in item.metadata]

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.errors import UsageError
 from surelift.logs import faults
 from surelift.logs.columns import decode, inexact
 from surelift.logs.decisions import Limits
@@ -113,9 +112,7 @@ class Clusters(EachRow):
             size = f"no cluster can have more than {self.cluster_max} rounds"
             once += f", filled up to {self.cluster_max} rounds that earn the least, or cost the most, that a round can"
         assumes = (LATER_ACTIONS.format(" of other clusters"), APART, size, once)
-        vars(self).update(
-            column=self.cluster, most=most, sums_up=most is not None, order=(self.cluster,), assumes=assumes
-        )
+        vars(self).update(column=self.cluster, most=most, sums_up=most is not None, order=(self.cluster,), assumes=assumes)
 
     def read(self, rows: Rows) -> Runs:
         subject, batch = f"cluster {self.cluster!r}", rows.batch
@@ -170,9 +167,7 @@ class Steps(Clusters):
 
     def derive(self) -> None:
         super().derive()
-        vars(self).update(
-            order=(self.cluster, self.position), assumes=(*self.assumes, GIVEN_BEFORE, NO_LATER_ACTIONS)
-        )
+        vars(self).update(order=(self.cluster, self.position), assumes=(*self.assumes, GIVEN_BEFORE, NO_LATER_ACTIONS))
 
     def limits(self, limits: Limits) -> Limits:
         """Of products of weights."""
