@@ -98,7 +98,7 @@ class Declaration:
         """Fill the slots from the keywords of ``Logs``."""
         left = {name: value for name, value in flat.items() if value is not None and value is not False}
         if isinstance(left.get("propensity"), Mapping):
-            left["propensity"] = read_back("propensity", law_from, left["propensity"])
+            left["propensity"] = read_back("propensity", "density, nor wins", law_from, left["propensity"])
         own: dict[str, Any] = {}
         for name, about in OWN.items():
             if name in left and (value := left.pop(name)) is not about.default:

@@ -19,7 +19,7 @@ from surelift.traits.trait import given, read_back, texts
 
 
 def an_embedding(name: str, value: Any) -> Embedding:
-    embedding = read_back(name, embedding_from, value) if isinstance(value, Mapping) else value
+    embedding = read_back(name, "embedding", embedding_from, value) if isinstance(value, Mapping) else value
     if not isinstance(embedding, ActionKinds | Known):
         raise UsageError(f"embedding= must come from surelift.embeddings, but is a {type(value).__name__}.")
     return embedding

@@ -109,12 +109,12 @@ def anything(name: str, value: Any) -> Any:
     return value
 
 
-def read_back(name: str, read: Callable[[Any], Any], description: Any) -> Any:
+def read_back(name: str, what: str, read: Callable[[Any], Any], description: Any) -> Any:
     """The object that describes itself so in a file."""
     try:
         return read(description)
     except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{name}= does not describe what can be given there: {error}.") from error
+        raise UsageError(f"{name}= is not a valid {what} ({error}).") from error
 
 
 @dataclass(frozen=True, kw_only=True)
