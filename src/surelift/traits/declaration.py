@@ -19,7 +19,7 @@ from surelift.traits.labels import Labels
 from surelift.traits.loggers import Loggers
 from surelift.traits.propensity import Propensity
 from surelift.traits.reward import Reward
-from surelift.traits.trait import FieldOfTrait, Trait, derived, fields_of, given, one_column, read_back, shared_by, texts
+from surelift.traits.trait import FieldOfTrait, Trait, derived, fields_of, given, one_column, read_back, texts
 from surelift.traits.units import Clusters, EachRow, Steps
 from surelift.traits.which import REMEDY, Every, Where
 
@@ -32,6 +32,8 @@ SLOTS: Mapping[str, tuple[type[Any], ...]] = {
 }
 """The traits of each slot: the first of which a naming field was given is meant, or else the last."""
 EACH_ROW, ALL, EVERY = EachRow(), All(), Every()
+SHARED = ("contexts", "time")
+"""Fields of the declaration itself, which are told to the traits that have a field of this name."""
 
 
 def column_names(name: str, columns: Any) -> tuple[str, ...]:
@@ -113,13 +115,14 @@ class Declaration:
             if kind not in DEFAULTS:
                 # Of defaults there is one of each.
                 known = {name: left.pop(name) for name in fields_of(kind).keys() & left.keys() - kind.refuses.keys()}
-                slots[slot] = kind(**known, **{name: own[name] for name in shared_by(kind) if name in own})
+                slots[slot] = kind(**known, **{name: own[name] for name in SHARED if name in own and hasattr(kind, name)})
         declared = cls(**slots, **own)
         for name in left:
-            for trait in declared.traits:
-                if name in trait.refuses:
-                    raise UsageError(trait.refuses[name])
-            raise TypeError(f"Logs has no argument {name!r}.")
+            if name not in FLAT:
+                raise TypeError(f"Logs has no argument {name!r}.")
+            owners = ", ".join([kind.__name__ for kinds in SLOTS.values() for kind in kinds if name in fields_of(kind)])
+            reasons = [trait.refuses[name] for trait in declared.traits if name in trait.refuses]
+            raise UsageError([*reasons, f"{name}= belongs to {owners}, which these logs do not declare."][0])
         return declared
 
     def __post_init__(self) -> None:

@@ -22,7 +22,7 @@ from surelift.logs.faults import Finding, Reason
 from surelift.logs.rows import Rows
 from surelift.traits.logger_tests import BINS, context_bins, context_contrast, shares_e_value
 from surelift.traits.propensity import Propensity
-from surelift.traits.trait import column, derived, given, shared
+from surelift.traits.trait import column, derived, given
 
 if TYPE_CHECKING:
     from surelift.batch import Batch
@@ -89,7 +89,7 @@ class Loggers(Propensity):
         "The chances with which the logger of each round was drawn, if it was.", "A=P,B=P", _shares, rare=True,
         read="numbers_by_name",
     )  # fmt: skip
-    contexts: tuple[str, ...] | None = shared()
+    contexts: tuple[str, ...] | None = None
     """Those that the loggers must all have met alike."""
     refuses: ClassVar[Mapping[str, str]] = {
         name: f"{name}= cannot be given with loggers=, which determine the propensity of single rounds."

@@ -14,7 +14,7 @@ from surelift.logs.batch import TableBatch
 from surelift.logs.rewards import RewardLine, Scale
 from surelift.logs.rows import Rows
 from surelift.traits.settled import AS_OF_NEEDED, duration, keeping_settled, moment, settled_assumption, younger_words
-from surelift.traits.trait import Recipe, Trait, anything, column, derived, given, shared
+from surelift.traits.trait import Recipe, Trait, anything, column, derived, given
 
 UNIT_RANGE = (0.0, 1.0)
 LABELS_TOGETHER = (
@@ -52,7 +52,7 @@ class Reward(Trait):
         "The moment at which rewards were joined; by default the newest time, if times are moments.", "TIME", anything,
         rare=True,
     )  # fmt: skip
-    time: str | None = shared()
+    time: str | None = None
     """The column by which age is measured."""
     refuses: ClassVar[Mapping[str, str]] = {"label_probability": LABELS_TOGETHER}
 

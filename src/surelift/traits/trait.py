@@ -49,11 +49,6 @@ def given(help: str, shape: str, check: Check, *, default: Any = None, **more: A
     return field(default=default, metadata={"given": FieldOfTrait(help, shape, check, default, **more)})
 
 
-def shared() -> Any:
-    """A field of the declaration itself that a trait needs to know."""
-    return field(default=None, metadata={"shared": True})
-
-
 def derived(default: Any = None) -> Any:
     """What follows from the other fields."""
     return field(default=default, init=False, compare=False, repr=False)
@@ -195,8 +190,3 @@ def _fields_of(kind: type[Any]) -> Mapping[str, FieldOfTrait]:
 
 
 fields_of = cast(Callable[[type[Any]], Mapping[str, FieldOfTrait]], cache(_fields_of))
-
-
-def shared_by(kind: type[Any]) -> list[str]:
-    """The fields of the declaration itself that a trait is told."""
-    return [item.name for item in fields(kind) if "shared" in item.metadata]
