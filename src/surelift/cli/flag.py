@@ -1,6 +1,6 @@
 """How flags are written down, grouped and read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, dataclass_transform
 
@@ -56,6 +56,13 @@ def flags(group: Group | None = None) -> Callable[[type[T]], type[T]]:
         return Parameter(name="*", group=group)(made)
 
     return decorated
+
+
+def refuse_first(wrong: Mapping[str, object]) -> None:
+    """Refuse the first thing that is so, by the message it is listed under."""
+    for message, is_so in wrong.items():
+        if is_so:
+            raise UsageError(message)
 
 
 def columns(text: str) -> Any:

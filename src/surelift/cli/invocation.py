@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from surelift.cli.flag import refuse_first
 from surelift.cli.progress import progress
 from surelift.errors import LogsError, SureliftError, UsageError
 
@@ -49,9 +50,7 @@ def with_input(tokens: list[str]) -> Iterator[list[str]]:
         "a monitor counts a stream as it comes: say --stdin csv, jsonl or arrow instead of '-'.": tokens[0] == "monitor",
         "standard input is a terminal; pipe a log into it: cat log.csv | surelift evaluate - ...": sys.stdin.isatty(),
     }
-    for message, is_so in refusals.items():
-        if is_so:
-            raise UsageError(message)
+    refuse_first(refusals)
     from tempfile import TemporaryDirectory
 
     def end(number: int, _: Any) -> None:

@@ -6,8 +6,8 @@ from typing import Any, Literal
 from surelift import learning
 from surelift.cli.flag import ANSWER, LEARNING, OUTPUT, flag, flags
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import AnswerFlags, delta
-from surelift.cli.output import require_writable, show
+from surelift.cli.method_flags import delta
+from surelift.cli.output import AnswerFlags, require_writable, show
 from surelift.cli.policy_flags import InputFlags, Sources
 from surelift.cli.progress import steps
 from surelift.cli.terminal import say

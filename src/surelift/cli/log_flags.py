@@ -1,13 +1,12 @@
 """The flags that declare a log: one for each field of its traits, and those that say what kind of file it is."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from surelift import importers
 from surelift.cli import flag as readers
-from surelift.cli.flag import LOG, MORE_OF_THE_LOG, flag, flags
+from surelift.cli.flag import LOG, MORE_OF_THE_LOG, flag, flags, refuse_first
 from surelift.errors import UsageError
 from surelift.traits.declaration import fields_of_all_traits
 from surelift.traits.trait import FieldOfTrait
@@ -22,13 +21,12 @@ _OF_ROWS = ("reward", "propensity", "reward_range", "separator", "encoding")
 _KINDS: dict[str, Any] = {"switch": bool, "whole": int | None, "two_numbers": str}
 
 
-def _of_traits() -> Mapping[str, tuple[str, FieldOfTrait]]:
-    """By the name of the flag: the field it fills, and what that says of itself."""
-    found: dict[str, tuple[str, FieldOfTrait]] = {}
-    for name, described in fields_of_all_traits():
-        if described.read:
-            found.setdefault(described.flag or name, (name, described))
-    return found
+# By the name of the flag: the field it fills, and what that says of itself.
+_OF_TRAITS: dict[str, tuple[str, FieldOfTrait]] = {}
+for _name, _described in fields_of_all_traits():
+    if _described.read:
+        _OF_TRAITS.setdefault(_described.flag or _name, (_name, _described))
+rare = partial(flag, group=MORE_OF_THE_LOG)
 
 
 def _with_flags_of_traits(kind: type[Any]) -> type[Any]:
@@ -42,10 +40,6 @@ def _with_flags_of_traits(kind: type[Any]) -> type[Any]:
         kind.__annotations__[name] = _KINDS.get(described.read, str | None)
     kind.__annotations__ |= own
     return kind
-
-
-_OF_TRAITS = _of_traits()
-rare = partial(flag, group=MORE_OF_THE_LOG)
 
 
 @flags(LOG)
@@ -99,9 +93,7 @@ class LogFlags:
                 additive != (self.slate_max is not None)
             ),
         }
-        for message, is_so in refusals.items():
-            if is_so:
-                raise UsageError(message)
+        refuse_first(refusals)
         from surelift.logs.sources.recognise import open_source
 
         rows = open_source(sources, self.separator, self.encoding)
@@ -115,27 +107,21 @@ class LogFlags:
         """What was given for a flag."""
         return getattr(self, name)
 
-    def without(self, *names: str) -> "LogFlags":
-        """As if these flags had not been given."""
-        return replace(self, **dict.fromkeys(names))
-
     def declared(self) -> dict[str, Any]:
         """The arguments of ``Logs`` that were given."""
+        weighed = (self.slate_weight, self.slate_max) != (None, None)
         refusals = {
-            "this command takes rounds, not the positions of pages: leave --slate out.": self.slate,
-            "--slate-weight and --slate-max need --slate, the column of the page.": self.slate_weight or self.slate_max,
+            "this command takes rounds, not the positions of pages: leave --slate out.": self.slate is not None,
+            "--slate-weight and --slate-max need --slate, the column of the page.": weighed,
         }
-        for message, given in refusals.items():
-            if given is not None:
-                raise UsageError(message)
-        found: dict[str, Any] = {"separator": self.separator, "encoding": self.encoding}
-        found = {name: value for name, value in found.items() if value is not None}
+        refuse_first(refusals)
+        found: dict[str, Any] = {
+            name: self.value(name) for name in ("separator", "encoding") if self.value(name) is not None
+        }
         for name, (field, described) in _OF_TRAITS.items():
             value = self.value(name)
-            if value is None:
-                continue
-            if field in found:
+            if value is not None and field in found:
                 raise UsageError(f"give --{field.replace('_', '-')} or --{name.replace('_', '-')}, not both.")
-            read: Callable[[Any], Any] = getattr(readers, described.read, lambda text: text)
-            found[field] = read(value)
+            if value is not None:
+                found[field] = getattr(readers, described.read, lambda given: given)(value)
         return found

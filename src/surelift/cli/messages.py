@@ -5,6 +5,7 @@ The library names Python arguments in its advice, and cyclopts speaks of tokens 
 
 import re
 import shlex
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,11 +45,18 @@ def as_flags(message: str) -> str:
     >>> as_flags("declare it in reward_range=(low, high), or actions=[...]; name it in action=.")
     'declare it in --reward-range LOW,HIGH, or --actions A,B,...; name it in --action.'
     """
-    from surelift.cli.options import FLAGS
+    from surelift.cli.log_flags import LogFlags
+    from surelift.cli.method_flags import ValueFlags
+    from surelift.cli.output import OutputFlags
+    from surelift.cli.policy_flags import PolicyFlags
+    from surelift.cli.question_flags import OverFlags, SegmentFlags
+
+    groups = (LogFlags, PolicyFlags, ValueFlags, OverFlags, SegmentFlags, OutputFlags)
+    known = _OWN.union(item.name for group in groups for item in fields(group))
 
     def flag(match: re.Match[str]) -> str:
         name, value = match[1], match[2]
-        if name not in FLAGS | _OWN:
+        if name not in known:
             return match[0]
         plain = " " + shlex.quote(value.strip("'")) if value else ""
         return f"--{name.replace('_', '-')}{_VALUES.get(value, plain)}"

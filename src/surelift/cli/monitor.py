@@ -3,19 +3,21 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from surelift.cli.flag import COUNTING, QUESTION, Flags, flag, flags
+from surelift.cli.flag import COUNTING, QUESTION, Flags, flag, flags, refuse_first
 from surelift.cli.log_flags import LogFlags
-from surelift.cli.options import MethodFlags, OutcomeFlags, OutputFlags, OverFlags, SegmentFlags, by_columns
-from surelift.cli.output import deliver, files_of, require_writable
+from surelift.cli.method_flags import MethodFlags
+from surelift.cli.output import OutputFlags, deliver, files_of, require_writable
 from surelift.cli.policy_flags import InputFlags
 from surelift.cli.progress import progress
-from surelift.cli.terminal import say, verdict
+from surelift.cli.question_flags import OutcomeFlags, OverFlags, SegmentFlags, by_columns
+from surelift.cli.terminal import say
 from surelift.decisions.monitor import Monitor
 from surelift.errors import LogsError, UsageError
 from surelift.logs.fingerprint import Fingerprint
@@ -45,6 +47,10 @@ class KindFlags(Flags):
     )
 
 
+# What is asked where no flag says otherwise.
+DEFAULTS: Question = (KindFlags(), OverFlags(), MethodFlags(), SegmentFlags(), OutcomeFlags())
+
+
 def monitor(
     sources: Annotated[
         list[str] | None,
@@ -58,7 +64,7 @@ def monitor(
 ) -> int:  # fmt: skip
     log, question = inputs.log, (kind, over, method, segments, outcomes)
     state, stdin, again, shards = counting.state, counting.stdin, counting.skip or counting.append, counting.merge or []
-    reads = (sources, stdin, counting.name, inputs, *question) != (None, None, None, InputFlags(), *_defaults(question))
+    reads = (sources, stdin, counting.name, inputs, *question) != (None, None, None, InputFlags(), *DEFAULTS)
     refusals = {
         "--skip and --append exclude each other: the stream starts again, or it goes on.": counting.skip and counting.append,
         "--skip and --append are about --stdin; files that were counted are known by themselves.": again and not stdin,
@@ -69,9 +75,7 @@ def monitor(
         "say --state FILE, where what was counted is kept from call to call.": not shards and state is None,
         "name the sources to read, or say --stdin csv, jsonl or arrow.": not shards and (stdin is None) == (not sources),
     }
-    for message, is_so in refusals.items():
-        if is_so:
-            raise UsageError(message)
+    refuse_first(refusals)
     require_writable(shards or sources or [], inputs, state, *files_of(output))
     if shards:
         watch = reduce(Monitor.__add__, [Monitor.load(path) for path in shards])
@@ -88,12 +92,7 @@ def monitor(
     answer = watch.answer()
     batches = sum(shard.sequence for shard in watch.ledgers.values())
     say(f"{watch.rounds:,} {watch.counted} so far, in {batches:,} {'batch' if batches == 1 else 'batches'}")
-    deliver(answer, output, InputFlags(), watch)
-    return verdict(answer)
-
-
-def _defaults(question: Question) -> Question:
-    return tuple(type(flags)() for flags in question)
+    return deliver(answer, output, InputFlags(), watch)
 
 
 @contextmanager
@@ -118,13 +117,14 @@ def _alone(state: str) -> Iterator[None]:
 
 
 def _open(state: str, name: str | None, inputs: InputFlags, question: Question) -> Monitor:
-    log, named = inputs.log.without("rounds_before_sampling", "as_of"), inputs.policies.policies()
+    log = replace(inputs.log, **dict.fromkeys(("rounds_before_sampling", "as_of")))
+    named = inputs.policies.policies()
     asked: Monitor | None = None
     if named:
         # Of flags that were not given, the defaults are the monitor's: values have no margin to be told.
         arguments = {
             option: value
-            for flags, default in zip(question, _defaults(question), strict=True)
+            for flags, default in zip(question, DEFAULTS, strict=True)
             for option, value in flags.arguments().items()
             if value != default.arguments()[option]
         }
@@ -141,13 +141,11 @@ def _open(state: str, name: str | None, inputs: InputFlags, question: Question) 
             asked is not None and not asked.asks_the_same(kept)
         ),
         f"{state} keeps its question; leave the flags about it out, or repeat them all, --policy included.": (
-            asked is None and (log, *question) != (LogFlags(), *_defaults(question))
+            asked is None and (log, *question) != (LogFlags(), *DEFAULTS)
         ),
         f"{state} is of shard {kept.name!r}, not {name!r}.": name not in (None, kept.name),
     }
-    for message, is_so in refusals.items():
-        if is_so:
-            raise UsageError(message)
+    refuse_first(refusals)
     return kept
 
 

@@ -3,28 +3,12 @@
 from typing import Any, Literal
 
 from surelift.cli.flag import ANSWER, QUESTION, Flags, columns, flag, flags
-from surelift.cli.options import (
-    CLAIM,
-    AnswerFlags,
-    BaselineFlags,
-    ByFlags,
-    FileFlags,
-    GridFlags,
-    MethodFlags,
-    OutcomeFlags,
-    OutputFlags,
-    OverFlags,
-    SegmentFlags,
-    ValueFlags,
-    by_columns,
-    control,
-    delta,
-    parse_outcome,
-)
-from surelift.cli.output import asked, deliver, in_flags, show
+from surelift.cli.method_flags import GridFlags, MethodFlags, ValueFlags, control, delta
+from surelift.cli.output import AnswerFlags, FileFlags, OutputFlags, asked, deliver, in_flags, results_of, show
 from surelift.cli.policy_flags import InputFlags, Sources
 from surelift.cli.progress import progress
-from surelift.cli.terminal import print_answer, say, verdict
+from surelift.cli.question_flags import BaselineFlags, ByFlags, GateFlags, OutcomeFlags, OverFlags, SegmentFlags, by_columns
+from surelift.cli.terminal import print_answer, say
 from surelift.saving import as_json
 
 
@@ -33,11 +17,8 @@ def compare(
     method: MethodFlags = MethodFlags(), segments: SegmentFlags = SegmentFlags(), outcomes: OutcomeFlags = OutcomeFlags(),
     output: OutputFlags = OutputFlags(),
 ) -> int:  # fmt: skip
-    from surelift.decisions.compare import compare as ask
-
-    answer = asked(ask, sources, inputs, output, over, method, segments, outcomes, alone=True)
-    deliver(answer, output, inputs)
-    return verdict(answer)
+    answer = asked("compare.compare", sources, inputs, output, over, method, segments, outcomes, alone=True)
+    return deliver(answer, output, inputs)
 
 
 @flags(QUESTION)
@@ -59,58 +40,34 @@ def select(
     sources: Sources, /, *, inputs: InputFlags = InputFlags(), method: MethodFlags = MethodFlags(),
     over: SelectFlags = SelectFlags(), segments: SegmentFlags = SegmentFlags(), output: OutputFlags = OutputFlags(),
 ) -> int:  # fmt: skip
-    from surelift.decisions.select import select as ask
-    from surelift.results.segments import Segments
-
-    answer = asked(ask, sources, inputs, output, method, over, segments)
+    answer = asked("select.select", sources, inputs, output, method, over, segments)
     deliver(answer, output, inputs)
-    answers = answer.values() if isinstance(answer, Segments) else [answer]
-    return 0 if over.choose == "value" or all(one.discoveries for one in answers) else 3
-
-
-@flags(QUESTION)
-class GateFlags(OverFlags):
-    guardrails: list[str] | None = flag(
-        "COL:CLAIM", "An outcome beside the reward that must not get worse by more than X: COL:at-most-worse=X. After "
-        f"colons: {CLAIM}. Delta is split evenly over the improvement and the guardrails. Repeatable.", name="--guardrail"
-    )  # fmt: skip
-
-    def arguments(self) -> dict[str, Any]:
-        guardrails = [parse_outcome(text, "--guardrail") for text in self.guardrails or ()]
-        return {**super().arguments(), "guardrails": guardrails}
+    return 0 if over.choose == "value" or all(result.discoveries for result in results_of(answer)) else 3
 
 
 def gate(
     sources: Sources, /, *, inputs: InputFlags = InputFlags(), over: GateFlags = GateFlags(),
     method: MethodFlags = MethodFlags(), segments: SegmentFlags = SegmentFlags(), output: OutputFlags = OutputFlags(),
 ) -> int:  # fmt: skip
-    from surelift.decisions.launch import gate as ask
-    from surelift.results.segments import Segments
-
-    answer = asked(ask, sources, inputs, output, over, method, segments, alone=True)
-    if not isinstance(answer, Segments):
-        health = in_flags(answer.health)
-        if not health.ok:
-            if output.json:  # the keys of a gate, and why it is shut
-                print(as_json({**answer.to_dict(), **health.to_dict()}, indent=2), flush=True)
-            else:
-                print_answer(str(health))
-            return 4
-        if health.findings:
-            # With --json, standard output holds one answer and nothing else.
-            (say if output.json else print_answer)(str(health))
-    deliver(answer, output, inputs)
-    return verdict(answer)
+    answer = asked("launch.gate", sources, inputs, output, over, method, segments, alone=True)
+    health = in_flags(answer.health) if hasattr(answer, "health") else None
+    if health is not None and not health.ok:
+        if output.json:  # the keys of a gate, and why it is shut
+            print(as_json({**answer.to_dict(), **health.to_dict()}, indent=2), flush=True)
+        else:
+            print_answer(str(health))
+        return 4
+    if health is not None and health.findings:
+        # With --json, standard output holds one answer and nothing else.
+        (say if output.json else print_answer)(str(health))
+    return deliver(answer, output, inputs)
 
 
 def evaluate(
     sources: Sources, /, *, inputs: InputFlags = InputFlags(), values: ValueFlags = ValueFlags(),
     segments: SegmentFlags = SegmentFlags(), output: OutputFlags = OutputFlags(),
 ) -> int:  # fmt: skip
-    from surelift.decisions.evaluate import evaluate as ask
-
-    deliver(asked(ask, sources, inputs, output, values, segments), output, inputs)
-    return 0
+    return deliver(asked("evaluate.evaluate", sources, inputs, output, values, segments), output, inputs)
 
 
 @flags(ANSWER)
@@ -140,10 +97,7 @@ def estimate(
     sources: Sources, /, *, inputs: InputFlags = InputFlags(), by: ByFlags = ByFlags(),
     estimates: EstimateFlags = EstimateFlags(), output: FileFlags = FileFlags(),
 ) -> int:  # fmt: skip
-    from surelift.decisions.without_promise import estimate as ask
-
-    deliver(asked(ask, sources, inputs, output, by, estimates), output, inputs)
-    return 0
+    return deliver(asked("without_promise.estimate", sources, inputs, output, by, estimates), output, inputs)
 
 
 @flags(QUESTION)
@@ -162,9 +116,7 @@ def power(
     sources: Sources, /, *, inputs: InputFlags = InputFlags(), forecast: PowerFlags = PowerFlags(),
     segments: SegmentFlags = SegmentFlags(), output: AnswerFlags = AnswerFlags(),
 ) -> int:  # fmt: skip
-    from surelift.decisions.without_promise import power as ask
-
-    show(asked(ask, sources, inputs, output, forecast, segments, alone=True), json=output.json)
+    show(asked("without_promise.power", sources, inputs, output, forecast, segments, alone=True), json=output.json)
     return 0
 
 
@@ -172,10 +124,7 @@ def profile(
     sources: Sources, /, *, inputs: InputFlags = InputFlags(), over: BaselineFlags = BaselineFlags(),
     by: ByFlags = ByFlags(), grid: GridFlags = GridFlags(), output: FileFlags = FileFlags(),
 ) -> int:  # fmt: skip
-    from surelift.decisions.without_promise import profile as ask
-
-    deliver(asked(ask, sources, inputs, output, over, by, grid, alone=True), output, inputs)
-    return 0
+    return deliver(asked("without_promise.profile", sources, inputs, output, over, by, grid, alone=True), output, inputs)
 
 
 @flags(QUESTION)

@@ -4,9 +4,10 @@ from typing import Any
 
 from surelift.cli.flag import ANSWER, OUTPUT, Flags, flag, flags
 from surelift.cli.invocation import command_typed
-from surelift.cli.options import AnswerFlags, OutcomeFlags, OverFlags, SegmentFlags, control, delta, grid
-from surelift.cli.output import asked, in_flags, require_writable
+from surelift.cli.method_flags import control, delta, grid
+from surelift.cli.output import AnswerFlags, asked, in_flags, require_writable
 from surelift.cli.policy_flags import InputFlags, Sources
+from surelift.cli.question_flags import OutcomeFlags, OverFlags, SegmentFlags
 from surelift.cli.terminal import print_answer, say
 
 
@@ -27,12 +28,11 @@ def report(
     page: ReportFlags = ReportFlags(), segments: SegmentFlags = SegmentFlags(), outcomes: OutcomeFlags = OutcomeFlags(),
     output: AnswerFlags = AnswerFlags(),
 ) -> int:  # fmt: skip
-    from surelift.decisions.launch import report as ask
     from surelift.views.vega import require_altair
 
     require_altair()
     require_writable(sources, inputs, page.output)
-    answer = asked(ask, sources, inputs, output, over, page, segments, outcomes)
+    answer = asked("launch.report", sources, inputs, output, over, page, segments, outcomes)
     in_flags(answer).to_html(page.output, title=page.title, command=command_typed())
     if output.json:
         print(answer.to_json(), flush=True)

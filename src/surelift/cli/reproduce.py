@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from surelift.cli.flag import OUTPUT, flag, flags
-from surelift.cli.options import quiet
+from surelift.cli.output import quiet
 from surelift.cli.progress import steps
 from surelift.cli.terminal import print_answer, say
 from surelift.errors import UsageError

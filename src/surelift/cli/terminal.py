@@ -66,11 +66,3 @@ def reopen_closed() -> None:
             os.open(os.devnull, os.O_RDWR)
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, mode))  # noqa: SIM115
-
-
-def verdict(answer: Any) -> int:
-    """The exit code: 0 where all that is claimed is certified, in every segment; of values nothing is claimed."""
-    from surelift.results.segments import Segments
-
-    answers = answer.results.values() if isinstance(answer, Segments) else [answer]
-    return 0 if all(getattr(one, "certified", True) for one in answers) else 3

@@ -6,8 +6,7 @@ from cyclopts import Parameter
 
 from surelift import importers
 from surelift.cli.flag import LOG, POLICIES, flag, flags
-from surelift.cli.options import AnswerFlags
-from surelift.cli.output import show
+from surelift.cli.output import AnswerFlags, show
 from surelift.cli.policy_flags import PolicyFlags, Sources, load_learned
 from surelift.cli.progress import progress
 from surelift.decisions.verify import verify as ask

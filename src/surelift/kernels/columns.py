@@ -10,16 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from surelift.arrays import FloatArray, IntArray
-from surelift.kernels.library import compiled, packed
+from surelift.kernels.library import Packed, compiled
 
+# The types that loops read, by their number there.
 KINDS = ("float64", "float32", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-"""The types that loops read, by their number there."""
-Words = npt.NDArray[np.uint64]
 LARGEST = float(np.finfo(np.float64).max)
+Words = npt.NDArray[np.uint64]
+HashedColumn = FloatArray | tuple[Words, Words]  # numbers, or two words for each round
+# Where the two lanes of a hash begin, and what they are multiplied by.
 SEEDS: Words = np.array([0x9E3779B97F4A7C15, 0xD1B54A32D192ED03], dtype=np.uint64)
-"""Where the two lanes of a hash begin, and what they are multiplied by."""
+# The places of the halves of both words in a hash of 128 bits, and the modulus of their sums.
 HALVES, MODULUS = (0, 32, 64, 96), 1 << 128
-"""The places of the halves of both words in a hash of 128 bits, and the modulus of their sums."""
 
 
 def read_numbers(column: npt.NDArray[Any], least: float = -LARGEST, most: float = LARGEST) -> tuple[FloatArray, int]:
@@ -32,9 +33,8 @@ def read_numbers(column: npt.NDArray[Any], least: float = -LARGEST, most: float 
     if library is None or column.dtype == np.float64 or column.dtype.name not in KINDS:
         values = np.ascontiguousarray(column, dtype=np.float64)
         return values, count_outside(values, least, most)
-    values, source = np.empty(len(column)), np.ascontiguousarray(column)
-    kind = KINDS.index(column.dtype.name)
-    return values, library.call("read_numbers", source, kind, len(source), float(least), float(most), values)
+    values, kind = np.empty(len(column)), KINDS.index(column.dtype.name)
+    return values, library.call("read_numbers", column, kind, len(column), float(least), float(most), values)
 
 
 def count_outside(values: FloatArray, least: float, most: float) -> int:
@@ -46,7 +46,7 @@ def count_outside(values: FloatArray, least: float, most: float) -> int:
     library = compiled()
     if library is None:
         return int(np.count_nonzero(~((values >= least) & (values <= most))))
-    return library.call("count_outside", np.ascontiguousarray(values), len(values), float(least), float(most))
+    return library.call("count_outside", values, len(values), float(least), float(most))
 
 
 def bits_of(values: FloatArray) -> Words:
@@ -61,10 +61,6 @@ def scramble(words: Words) -> Words:
     return words ^ (words >> np.uint64(31))
 
 
-HashedColumn = FloatArray | tuple[Words, Words]
-"""Numbers, or two words for each round."""
-
-
 def hash_columns(columns: Sequence[HashedColumn], rows: int) -> tuple[Words, int]:
     """A word of 64 bits for each round; and the sum of the hashes of 128 bits."""
     library = compiled()
@@ -74,7 +70,7 @@ def hash_columns(columns: Sequence[HashedColumn], rows: int) -> tuple[Words, int
     firsts = [column[0] if isinstance(column, tuple) else column for column in columns]
     seconds = [column[1] if isinstance(column, tuple) else None for column in columns]
     words, totals = np.empty(rows, dtype=np.uint64), np.zeros(4, dtype=np.uint64)
-    library.call("hash_columns", packed(*firsts), packed(*seconds), len(columns), rows, words, totals)
+    library.call("hash_columns", Packed(*firsts), Packed(*seconds), len(columns), rows, words, totals)
     return words, sum(map(lshift, totals.tolist(), HALVES)) % MODULUS
 
 
@@ -108,7 +104,7 @@ def hash_texts(data: npt.NDArray[np.uint8], offsets: npt.NDArray[Any]) -> IntArr
         known = {text: hashlib.blake2b(text, digest_size=8).digest() for text in set(texts)}
         return np.frombuffer(b"".join(known[text] for text in texts), dtype=np.int64)
     words = np.empty(len(offsets) - 1, dtype=np.int64)
-    library.call("hash_texts", data, np.ascontiguousarray(offsets), int(offsets.itemsize == 8), len(words), words)
+    library.call("hash_texts", data, offsets, int(offsets.itemsize == 8), len(words), words)
     return words
 
 
@@ -121,19 +117,14 @@ def hash_vectors(values: FloatArray | npt.NDArray[np.float32], starts: IntArray,
     >>> bool(first == second)  # the positions differ
     False
     """
-    library = compiled()
-    if library is None:
-        return _vector_hashes(values.astype(np.float64, copy=False), starts, seeds)
-    sums = np.empty((len(seeds), len(starts) - 1), dtype=np.uint64)
-    entries, single = np.ascontiguousarray(values), int(values.dtype == np.float32)
-    library.call("hash_vectors", entries, single, np.ascontiguousarray(starts), len(starts) - 1, seeds, len(seeds), sums)
-    return sums
-
-
-def _vector_hashes(values: FloatArray, starts: IntArray, seeds: Words) -> Words:
-    bits, lengths = bits_of(values), np.diff(starts)
+    library, lengths = compiled(), np.diff(starts)
+    sums = np.zeros((len(seeds), len(lengths)), dtype=np.uint64)
+    if library is not None:
+        single = int(values.dtype == np.float32)
+        library.call("hash_vectors", values, single, starts, len(lengths), seeds, len(seeds), sums)
+        return sums
+    bits, filled = bits_of(values.astype(np.float64, copy=False)), lengths > 0
     positions = (np.arange(len(values)) - np.repeat(starts[:-1], lengths)).astype(np.uint64)
-    sums, filled = np.zeros((len(seeds), len(lengths)), dtype=np.uint64), lengths > 0
     for lane, seed in enumerate(seeds):
         entries = scramble(scramble(bits + seed) + positions * seed)
         if filled.any():

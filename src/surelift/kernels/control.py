@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
-from surelift.kernels.library import compiled, packed
+from surelift.kernels.library import Packed, compiled
 from surelift.kernels.log_sums import log_terms
 from surelift.kernels.loop import LoopUnits
 from surelift.kernels.sorting import Sorted
@@ -21,12 +21,9 @@ class ControlledTerms:
 
     values: FloatArray
     taken: FloatArray
-    starts: IntArray
-    """The first action of each round, and behind the last, in the two below."""
-    expected: FloatArray
-    """What would be taken off, times how often production takes the action."""
-    shares: FloatArray
-    """How often production takes it."""
+    starts: IntArray  # the first action of each round, and behind the last, in the two below
+    expected: FloatArray  # what would be taken off, times how often production takes the action
+    shares: FloatArray  # how often production takes it
 
     def capped(self, cap: float) -> FloatArray:
         """The terms with the capped control taken off, and its mean added."""
@@ -51,10 +48,9 @@ def controlled_log_sums(
     by the smoothing there; and the deepest shortfall: by how much, relative to 1 + offset, the term of a round fell below
     minus its offset.
     """
-    library = compiled()
+    library, lacking, count = compiled(), units.lacking(), len(components.caps)
     if library is None:
         return _reference(terms, units, components)
-    count = len(components.caps)
     size = -(-count // TILE) * TILE
     # Filled up with components that add nothing, and whose terms are never below their floor.
     filled = np.zeros((3, size))
@@ -62,16 +58,13 @@ def controlled_log_sums(
     filled[:, :count] = components
     products, totals, lost, sums = (np.zeros((units.groups, size)) for _ in range(4))
     factors, deepest = np.zeros(units.groups, dtype=np.int64), np.zeros(1)
-    lacking = units.lacking()
     padding = None if lacking is None else units.padding * lacking
-    arrays = (
-        units.codes, units.starts, units.divisors, padding, units.keep, terms.values, terms.taken, terms.starts,
-        terms.expected, terms.shares,
-    )  # fmt: skip
-    held = [None if array is None else np.ascontiguousarray(array) for array in arrays]
     # Fields as `Control` in control.c has them.
-    control = packed(units.count, units.groups, *held, size, *filled, products, factors, totals, lost, sums, deepest)
-    library.call("controlled_log_sums", control)
+    library.call("controlled_log_sums", Packed(
+        units.count, units.groups, units.codes, units.starts, units.divisors, padding, units.keep, terms.values,
+        terms.taken, terms.starts, terms.expected, terms.shares, size, *filled, products, factors, totals, lost, sums,
+        deepest,
+    ))  # fmt: skip
     return totals[:, :count], sums[:, :count], float(deepest[0])
 
 

@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from surelift.errors import UsageError
 
 INSTRUCTION_SETS = ("baseline", "avx2", "avx512")
-SETTING = "SURELIFT_LOOPS"
-"""An environment variable: an instruction set, or ``numpy`` for no compiled loops at all."""
-NUMPY = "numpy"
+# An environment variable: an instruction set, or ``numpy`` for no compiled loops at all.
+SETTING, NUMPY = "SURELIFT_LOOPS", "numpy"
 FILE = Path(__file__).with_name("loops" + {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so"))
 
 
@@ -36,42 +34,39 @@ class Library:
         self.instruction_set = wanted or INSTRUCTION_SETS[best]
         self.function = cache(self._function)
 
+    def _function(self, name: str) -> Any:
+        function = self._library[f"{name}_{self.instruction_set}"]
+        function.restype = ctypes.c_int64
+        return function
+
     def call(self, name: str, *arguments: Any) -> int:
-        """Arrays as pointers (None as a null one), whole numbers in 64 bits, others in double precision."""
+        """Arrays and structures as pointers (None as a null one), whole numbers in 64 bits, others in double precision."""
         held, passed = list[Any](), list[Any]()
         for argument in arguments:
-            if isinstance(argument, np.ndarray):
-                held.append(np.ascontiguousarray(argument))
-                passed.append(ctypes.c_void_p(held[-1].ctypes.data))
+            if isinstance(argument, np.ndarray | Packed):
+                held.append(np.ascontiguousarray(argument if isinstance(argument, np.ndarray) else argument.words))
+                passed.append(held[-1].ctypes)
             elif argument is None:
                 passed.append(argument)
             else:
                 passed.append(ctypes.c_double(argument) if isinstance(argument, float) else ctypes.c_int64(argument))
         return int(self.function(name)(*passed))
 
-    def _function(self, name: str) -> Any:
-        function = self._library[f"{name}_{self.instruction_set}"]
-        function.restype = ctypes.c_int64
-        return function
 
-
-def packed(*fields: Any) -> npt.NDArray[np.uint8]:
-    """A structure, or a list of pointers, as C has it: arrays as where they lie, which must outlive it; None as a null
-    pointer, whole numbers in 64 bits, others in double precision.
+class Packed:
+    """A structure, or a list of pointers, as C has it: whole numbers in 64 bits, others in double precision, arrays and
+    structures as where they lie (None as a null pointer); these live as long as it does.
     """
-    kinds, values = list[str](), list[Any]()
-    for field in fields:
-        if isinstance(field, np.ndarray):
-            assert field.flags.c_contiguous
-            kinds.append("P")
-            values.append(field.ctypes.data)
-        elif field is None:
-            kinds.append("P")
-            values.append(0)
-        else:
-            kinds.append("d" if isinstance(field, float) else "q")
-            values.append(field)
-    return np.frombuffer(struct.pack("".join(kinds), *values), dtype=np.uint8)
+
+    def __init__(self, *fields: Any) -> None:
+        kinds, values, self._held = list[str](), list[Any](), list[Any]()
+        for field in fields:
+            kinds.append("d" if isinstance(field, float) else "P" if isinstance(field, np.ndarray | Packed) else "q")
+            if kinds[-1] == "P":
+                self._held.append((np.ascontiguousarray(getattr(field, "words", field)), field))
+                field = self._held[-1][0].ctypes.data
+            values.append(0 if field is None else field)
+        self.words = np.frombuffer(struct.pack("".join(kinds), *values), dtype=np.uint8)
 
 
 @cache

@@ -29,21 +29,14 @@ def log_sums(
     >>> log_sums(np.array([2.0, 0.0]), np.array([0.5]), Sorted.whole(2))[0].round(6).tolist()
     [[0.693147]]
     """
-    library = compiled()
-    if library is None:
-        return _reference(values, smoothings, groups, offset, floor)
-    totals, lost = np.zeros((len(groups), len(smoothings))), np.zeros((len(groups), len(smoothings)))
-    below = library.call(
-        "log_sums", np.ascontiguousarray(values), float(offset), float(floor), groups.order, groups.edges, len(groups),
-        np.ascontiguousarray(smoothings), len(smoothings), totals, lost,
-    )  # fmt: skip
-    return totals, below
-
-
-def _reference(
-    values: FloatArray, smoothings: FloatArray, groups: Sorted, offset: float, floor: float
-) -> tuple[FloatArray, int]:
-    totals, below = np.zeros((len(groups), len(smoothings))), 0
+    library, below = compiled(), 0
+    totals, lost = np.zeros((2, len(groups), len(smoothings)))
+    if library is not None:
+        below = library.call(
+            "log_sums", values, float(offset), float(floor), groups.order, groups.edges, len(groups), smoothings,
+            len(smoothings), totals, lost,
+        )  # fmt: skip
+        return totals, below
     for group, part in enumerate(groups.split(values + offset)):
         below += int(np.count_nonzero(part < floor))
         positive = part[part > 0.0]
@@ -58,14 +51,10 @@ def log_products(x: FloatArray, rates: FloatArray, groups: Sorted) -> FloatArray
     [[1.125]]
     """
     library = compiled()
-    if library is None:
-        sums = np.zeros((len(groups), len(rates)))
-        for group, part in enumerate(groups.split(x)):
-            sums[group] = [np.log1p(rate * part).sum() for rate in rates.tolist()]
-        return sums
-    totals, lost = np.zeros((len(groups), len(rates))), np.zeros((len(groups), len(rates)))
-    library.call(
-        "log_products", np.ascontiguousarray(x), groups.order, groups.edges, len(groups), np.ascontiguousarray(rates),
-        len(rates), totals, lost,
-    )  # fmt: skip
+    totals, lost = np.zeros((2, len(groups), len(rates)))
+    if library is not None:
+        library.call("log_products", x, groups.order, groups.edges, len(groups), rates, len(rates), totals, lost)
+        return totals
+    for group, part in enumerate(groups.split(x)):
+        totals[group] = [np.log1p(rate * part).sum() for rate in rates.tolist()]
     return totals

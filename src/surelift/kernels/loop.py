@@ -11,41 +11,24 @@ import numpy.typing as npt
 
 from surelift.arrays import FloatArray, IntArray
 from surelift.kernels.columns import HALVES, KINDS, MODULUS
-from surelift.kernels.library import compiled, packed
+from surelift.kernels.library import Packed, compiled
 from surelift.kernels.log_sums import log_sums
 from surelift.kernels.sorting import Sorted
 from surelift.kernels.sums import cluster_means, group_extremes, group_sums
 from surelift.kernels.weight_tables import BINS, PLACES, weight_tables
 
+# Numbers wait for a whole block, or of many groups for as much of one as fits into the cache.
 BLOCK, SLACK, LEAST_ROOM, ROOM = 4096, 128, 128, 1 << 17
-"""Numbers wait for a whole block, or of many groups for as much of one as fits into the cache."""
 
 
 class LoopTerm(NamedTuple):
     """A line in the reward, of which the moments are added up, and log sums at these smoothings."""
 
-    pieces: tuple[Any, ...] = ()
-    """Of each the policy, whether its weight minus 1 counts, and how often at zero and at one."""
-    constants: tuple[float, float] = (0.0, 0.0)
-    """What is added at either end."""
+    pieces: tuple[Any, ...] = ()  # of each the policy, whether its weight minus 1 counts, how often at zero and at one
+    constants: tuple[float, float] = (0.0, 0.0)  # what is added at either end
     offset: float = 0.0
     smoothings: tuple[float, ...] = ()
-    kept: bool = False
-    """The number of every unit is wanted too."""
-
-
-class LoopArrays(NamedTuple):
-    """A plan as loop.c reads it, its terms in the order of the policy that they need."""
-
-    first_term: IntArray
-    first_piece: IntArray
-    pieces: IntArray
-    at_zero: FloatArray
-    at_one: FloatArray
-    constants: FloatArray
-    offsets: FloatArray
-    first: IntArray
-    smoothings: FloatArray
+    kept: bool = False  # the number of every unit is wanted too
 
 
 @dataclass(frozen=True)
@@ -54,8 +37,7 @@ class LoopPlan:
 
     policies: tuple[str, ...]
     terms: tuple[LoopTerm, ...]
-    drops: tuple[float, ...] = ()
-    """Of each policy what its weights minus 1 are divided by in a table; none where there is no table."""
+    drops: tuple[float, ...] = ()  # what weights minus 1 of each policy are divided by in a table; none without tables
 
     @cached_property
     def owners(self) -> list[int]:
@@ -67,13 +49,7 @@ class LoopPlan:
     @cached_property
     def of_one(self) -> bool:
         """Every term needs one policy at most."""
-        pairs = zip(self.owners, self.terms, strict=True)
-        return all(owner < len(self.policies) or not term.pieces for owner, term in pairs)
-
-    @cached_property
-    def keeps(self) -> bool:
-        """The numbers of some terms are wanted too."""
-        return any(term.kept for term in self.terms)
+        return all(len({piece[0] for piece in term.pieces}) <= 1 for term in self.terms)
 
     @cached_property
     def by_owner(self) -> IntArray:
@@ -81,39 +57,32 @@ class LoopPlan:
         return np.argsort(self.owners, kind="stable")
 
     @cached_property
-    def order(self) -> IntArray:
-        """The place of each term among those."""
-        return np.argsort(self.by_owner)
-
-    @cached_property
-    def arrays(self) -> LoopArrays:
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """The plan as loop.c reads it, its terms in the order of the policy that they need."""
         terms, owners = [self.terms[place] for place in self.by_owner], sorted(self.owners)
         pieces = [piece for term in terms for piece in term.pieces]
         numbers = {name: 2 * number for number, name in enumerate(self.policies)}
         ends = np.array([piece[2:] for piece in pieces], dtype=np.float64).reshape(-1, 2).T.copy()
-        return LoopArrays(
-            first_term=np.searchsorted(owners, np.arange(len(self.policies) + 2)),
-            first_piece=np.cumsum([0, *(len(term.pieces) for term in terms)]),
-            pieces=np.array([numbers[name] + excess for name, excess, *_ in pieces], dtype=np.int64),
-            at_zero=ends[0], at_one=ends[1],
-            constants=np.array([term.constants for term in terms], dtype=np.float64),
-            offsets=np.array([term.offset for term in terms], dtype=np.float64),
-            first=np.cumsum([0, *(len(term.smoothings) for term in terms)]),
-            smoothings=np.array([each for term in terms for each in term.smoothings], dtype=np.float64),
-        )  # fmt: skip
+        return (
+            np.searchsorted(owners, np.arange(len(self.policies) + 2)),
+            np.cumsum([0, *(len(term.pieces) for term in terms)]),
+            np.array([numbers[name] + excess for name, excess, *_ in pieces], dtype=np.int64),
+            *ends,
+            np.array([term.constants for term in terms], dtype=np.float64),
+            np.array([term.offset for term in terms], dtype=np.float64),
+            np.cumsum([0, *(len(term.smoothings) for term in terms)]),
+            np.array([each for term in terms for each in term.smoothings], dtype=np.float64),
+        )
 
 
 class PlainRows(NamedTuple):
     """Columns as they lie in memory: the reward, the propensity, and a probability of each policy."""
 
     columns: Sequence[npt.NDArray[Any]]
-    limits: FloatArray
-    """(2, columns): the least and the most that a value of each may be."""
-    affine: tuple[float, float]
-    """(reward - zero) / divisor lies in [0, 1]."""
+    limits: FloatArray  # (2, columns): the least and the most that a value of each may be
+    affine: tuple[float, float]  # zero and divisor: (reward - zero) / divisor lies in [0, 1]
     alphas: FloatArray
-    extra: Sequence[FloatArray] = ()
-    """Columns that are hashed between the propensity and the policies."""
+    extra: Sequence[FloatArray] = ()  # columns that are hashed between the propensity and the policies
 
 
 class WeighedRows(NamedTuple):
@@ -135,11 +104,9 @@ class LoopUnits:
     codes: IntArray | None = None
     starts: IntArray | None = None
     divisors: FloatArray | None = None
-    padding: Any = ()
-    """What stands for a row that a unit lacks, a number for all or for each unit; of several terms, for each term."""
+    padding: Any = ()  # what stands for a row that a unit lacks, for all units or for each; of several terms, for each term
     scale: FloatArray | None = None
-    keep: FloatArray | None = None
-    """The probability with which each unit was kept, where that is 1/scale."""
+    keep: FloatArray | None = None  # the probability with which each unit was kept, where that is 1/scale
 
     def lacking(self) -> FloatArray | None:
         """How many rows each unit lacks to its divisor."""
@@ -149,20 +116,13 @@ class LoopUnits:
 class LoopSums(NamedTuple):
     """By group, and term or smoothing, in the order of the plan."""
 
-    totals: Sequence[FloatArray]
-    """Of each term, (groups, smoothings)."""
-    moments: FloatArray
-    """(groups, terms, 3): the sum, that of squares, and the largest of a row."""
-    deepest: FloatArray
-    """Of each term, by how much, relative to 1 + offset, a row fell below minus its offset."""
-    smallest: FloatArray
-    """Of each group, the smallest propensity."""
-    hashes: int | None = None
-    """The sum of the hashes of plain rows."""
-    tables: Mapping[str, FloatArray] | None = None
-    """Of each policy, (bins, 4): rows by weight and reward, as ``weight_tables`` has them."""
-    kept: Sequence[FloatArray | None] = ()
-    """Of each term, the numbers of all units, where they are wanted."""
+    totals: Sequence[FloatArray]  # of each term, (groups, smoothings)
+    moments: FloatArray  # (groups, terms, 3): the sum, that of squares, and the largest of a row
+    deepest: FloatArray  # of each term, by how much, relative to 1 + offset, a row fell below minus its offset
+    smallest: FloatArray  # of each group, the smallest propensity
+    hashes: int | None = None  # the sum of the hashes of plain rows
+    tables: Mapping[str, FloatArray] | None = None  # of each policy, (bins, 4), as ``weight_tables`` has them
+    kept: Sequence[FloatArray | None] = ()  # of each term, the numbers of all units, where they are wanted
 
 
 def add_up(plan: LoopPlan, rows: PlainRows | WeighedRows, units: LoopUnits) -> LoopSums | None:
@@ -171,55 +131,40 @@ def add_up(plan: LoopPlan, rows: PlainRows | WeighedRows, units: LoopUnits) -> L
     if library is None:
         assert isinstance(rows, WeighedRows)
         return _reference(plan, rows, units)
-    # What C is shown by its address alone has a name here, and lives until it returns.
-    arrays, order, count, groups = plan.arrays, plan.order, len(plan.terms), units.groups
-    held: list[Any] = []
+    *_, offsets, first, smoothings = plan.arrays
+    count, groups, read = len(plan.terms), units.groups, list[Any]()
     if isinstance(rows, PlainRows):
         size, extra = len(rows.columns[0]), rows.extra
         kinds = np.array([KINDS.index(column.dtype.name) for column in rows.columns], dtype=np.int64)
-        read: list[Any] = [
-            packed(*rows.columns),
-            kinds,
-            *rows.limits,
-            *rows.affine,
-            rows.alphas,
-            packed(*extra),
-            *[None] * 5,
-        ]
+        read += [Packed(*rows.columns), kinds, *rows.limits, *rows.affine, rows.alphas, Packed(*extra), *[None] * 5]
     else:
-        size, extra = len(rows.earned), ()
-        held = [[np.ascontiguousarray(each) for each in of_each] for of_each in (rows.weights, rows.excess)]
-        read = [
-            *[None] * 4, 0.0, 1.0, np.array(plan.drops or [1.0] * len(plan.policies)), None,
-            np.ascontiguousarray(rows.earned), None if rows.missed is None else np.ascontiguousarray(rows.missed),
-            np.ascontiguousarray(rows.propensity),
-            packed(*held[0]), packed(*held[1]),
-        ]  # fmt: skip
+        size, extra, divisors = len(rows.earned), (), np.array(plan.drops or [1.0] * len(plan.policies))
+        read += [*[None] * 4, 0.0, 1.0, divisors, None, rows.earned, rows.missed, rows.propensity]
+        read += [Packed(*rows.weights), Packed(*rows.excess)]
     padding, lacking = None, None if units.starts is None else units.lacking()
     if lacking is not None:
         missing = [units.padding[place] for place in plan.by_owner]
-        held.append([None if isinstance(x, float) and x == 0.0 else np.ascontiguousarray(x * lacking) for x in missing])
-        padding = packed(*held[-1])
+        padding = Packed(*[None if isinstance(each, float) and each == 0.0 else each * lacking for each in missing])
     room = min(BLOCK, max(LEAST_ROOM, ROOM // max(1, count * groups) // SLACK * SLACK))
-    totals, lost = np.zeros((2, groups, len(arrays.smoothings)))
+    totals, lost = np.zeros((2, groups, len(smoothings)))
     zeros, filled = np.zeros((groups, count), dtype=np.int64), np.zeros((count, groups), dtype=np.int64)
     moments, deepest, smallest = np.zeros((groups, count, 3)), np.full(count, -np.inf), np.full(groups, np.inf)
     halves, pending = np.zeros(4, dtype=np.uint64), np.empty((count, groups, room + SLACK))
     tables = np.zeros((len(plan.policies), BINS, PLACES)) if plan.drops else None
-    kept = [np.empty(units.count) if term.kept else None for term in plan.terms] if plan.keeps else []
+    kept = [np.empty(units.count) if term.kept else None for term in plan.terms]
     opened, values, counted = np.zeros(count), np.empty(min(units.count, BLOCK) + 1), np.zeros(groups + 1, dtype=np.int64)
-    keeps = packed(*[kept[place] for place in plan.by_owner]) if kept else None
-    loop = packed(
+    keeps = Packed(*[kept[place] for place in plan.by_owner]) if any(term.kept for term in plan.terms) else None
+    loop = Packed(
         size, len(plan.policies), count, units.count, groups, room, len(extra), *read,
-        units.starts, units.divisors, padding, units.scale, units.codes, *arrays, totals, lost, zeros, moments, deepest,
+        units.starts, units.divisors, padding, units.scale, units.codes, *plan.arrays, totals, lost, zeros, moments, deepest,
         smallest, halves, pending, filled, tables, opened, values, keeps, counted,
     )  # fmt: skip
-    if not library.function("add_up")(loop.ctypes):
+    if not library.function("add_up")(loop.words.ctypes):
         return None
     # What a term of zero adds: log(1 + smoothing offset).
-    first, lengths = arrays.first, np.diff(arrays.first)
+    lengths, order = np.diff(first), np.argsort(plan.by_owner)
     totals += lost
-    totals += np.repeat(zeros, lengths, axis=1) * np.log1p(arrays.smoothings * np.repeat(arrays.offsets, lengths))
+    totals += np.repeat(zeros, lengths, axis=1) * np.log1p(smoothings * np.repeat(offsets, lengths))
     return LoopSums(
         [totals[:, first[place] : first[place + 1]] for place in order.tolist()], moments[:, order], deepest[order],
         smallest, sum(map(lshift, halves.tolist(), HALVES)) % MODULUS if isinstance(rows, PlainRows) else None,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
-from surelift.kernels.library import compiled, packed
+from surelift.kernels.library import Packed, compiled
 
 _AT_ONCE = 1 << 15
 
@@ -59,34 +59,33 @@ def all_probabilities(scores: FloatArray, rule: Quadrature) -> FloatArray:
     """The probability of every action of every row, (rows, actions)."""
     out = np.empty(scores.shape, rule.real)
     if not _by_library("all_probabilities", scores, (), rule, out):
-        for rows, nodes in _parts(scores, rule):
-            out[rows] = np.einsum("rs,ras->ra", nodes.density, nodes.ratio)
+        for rows, density, _, ratio in _nodes(scores, rule):
+            out[rows] = np.einsum("rs,ras->ra", density, ratio)
     return out
 
 
 def all_slopes(scores: FloatArray, worth: FloatArray, rule: Quadrature) -> FloatArray:
     """The gradient of sum_a worth_a p_a with respect to the scores, for every row."""
-    out = np.empty(scores.shape, rule.real)
-    worth = np.ascontiguousarray(worth, dtype=rule.real)
+    out, worth = np.empty(scores.shape, rule.real), worth.astype(rule.real, copy=False)
     if not _by_library("all_slopes", scores, (worth,), rule, out):
-        for rows, nodes in _parts(scores, rule):
+        for rows, density, z, ratio in _nodes(scores, rule):
             own = worth[rows, :, None]
-            mixed = (own * nodes.ratio).sum(axis=1, keepdims=True)
-            out[rows] = np.einsum("rs,ras->ra", nodes.density, nodes.ratio * (own * (nodes.z + nodes.ratio) - mixed))
+            mixed = (own * ratio).sum(axis=1, keepdims=True)
+            out[rows] = np.einsum("rs,ras->ra", density, ratio * (own * (z + ratio) - mixed))
     return out
 
 
 def logged_probability(scores: FloatArray, action: IntArray, rule: Quadrature) -> tuple[FloatArray, FloatArray]:
     """The probability of one action per row and its gradient with respect to the scores, in one pass."""
     probability, out = np.empty(len(scores), rule.real), np.empty(scores.shape, rule.real)
-    action = np.ascontiguousarray(action, dtype=np.int64)
+    action = action.astype(np.int64, copy=False)
     if not _by_library("logged_probability", scores, (action,), rule, probability, out):
-        for rows, nodes in _parts(scores, rule):
-            each = np.arange(len(nodes.density))
-            density = nodes.density * nodes.ratio[each, action[rows]]
+        for rows, density, z, ratio in _nodes(scores, rule):
+            logged = np.arange(len(density)), action[rows]
+            density *= ratio[logged]
             probability[rows] = density.sum(axis=1)
-            out[rows] = -np.einsum("rs,ras->ra", density, nodes.ratio)
-            out[rows][each, action[rows]] = (density * nodes.z[each, action[rows]]).sum(axis=1)
+            out[rows] = -np.einsum("rs,ras->ra", density, ratio)
+            out[rows][logged] = (density * z[logged]).sum(axis=1)
     return probability, out
 
 
@@ -94,40 +93,27 @@ def _by_library(name: str, scores: FloatArray, others: tuple[Any, ...], rule: Qu
     library, table = compiled(), _table(rule)
     if library is None:
         return False
-    settings = packed(rule.first, rule.step, rule.farthest, rule.least, rule.nodes, rule.phases, table.shape[2])
-    library.call(
-        f"{name}_{32 if rule.single else 64}", np.ascontiguousarray(scores, dtype=np.float64),
-        *others, *scores.shape, settings, table, *outs,
-    )  # fmt: skip
+    settings = Packed(rule.first, rule.step, rule.farthest, rule.least, rule.nodes, rule.phases, table.shape[2])
+    name, scores = f"{name}_{32 if rule.single else 64}", scores.astype(np.float64, copy=False)
+    library.call(name, scores, *others, *scores.shape, settings, table, *outs)
     return True
 
 
-class _Nodes(NamedTuple):
-    """The nodes of some rows: exp(sum_b log Phi(z_b)) times the step, (rows, nodes); z and m(z), (rows, actions, nodes)."""
-
-    density: FloatArray
-    z: FloatArray
-    ratio: FloatArray
-
-
-def _parts(scores: FloatArray, rule: Quadrature) -> Iterator[tuple[slice, _Nodes]]:
+def _nodes(scores: FloatArray, rule: Quadrature) -> Iterator[tuple[slice, FloatArray, FloatArray, FloatArray]]:
+    """Of some rows at once exp(sum_b log Phi(z_b)) times the step, (rows, nodes); z and m(z), (rows, actions, nodes)."""
     at_once = max(1, _AT_ONCE // (scores.shape[1] * rule.nodes))
-    for start in range(0, len(scores), at_once):
-        rows = slice(start, start + at_once)
-        yield rows, _nodes(scores[rows].astype(np.float64), rule)
-
-
-def _nodes(scores: FloatArray, rule: Quadrature) -> _Nodes:
-    gap = scores.max(axis=1, keepdims=True) - scores
-    near = (gap < rule.farthest)[:, :, None]
-    fine = np.where(gap < rule.farthest, gap, 0.0) * (rule.phases / rule.step)
-    nearest = (fine + 0.5).astype(np.int64)
-    t = ((fine - nearest) * (rule.step / rule.phases)).astype(rule.real)[:, :, None]
     windows = np.lib.stride_tricks.sliding_window_view(_table(rule), rule.nodes, axis=2)
-    f, f1, f2, f3, f4 = (windows[:, k][nearest % rule.phases, nearest // rule.phases] for k in range(5))
-    logarithms = np.where(near, f + t * (f1 + t * (f2 + t * (f3 + t * f4))), 0.0).sum(axis=1, dtype=rule.real)
     least = rule.real(rule.least)
-    density = np.where(logarithms > least, np.exp(np.maximum(logarithms, least)) * rule.real(rule.step), 0.0)
-    ratio = np.where(near, f1 + 2 * t * f2 + 3 * t * t * f3 + 4 * t * t * t * f4, 0.0)
-    z = (rule.first + gap).astype(rule.real)[:, :, None] + np.arange(rule.nodes) * rule.real(rule.step)
-    return _Nodes(density, z.astype(rule.real), ratio)
+    for rows in [slice(start, start + at_once) for start in range(0, len(scores), at_once)]:
+        part = scores[rows].astype(np.float64)
+        gap = part.max(axis=1, keepdims=True) - part
+        near = (gap < rule.farthest)[:, :, None]
+        fine = np.where(gap < rule.farthest, gap, 0.0) * (rule.phases / rule.step)
+        nearest = (fine + 0.5).astype(np.int64)
+        t = ((fine - nearest) * (rule.step / rule.phases)).astype(rule.real)[:, :, None]
+        f, f1, f2, f3, f4 = (windows[:, k][nearest % rule.phases, nearest // rule.phases] for k in range(5))
+        logarithms = np.where(near, f + t * (f1 + t * (f2 + t * (f3 + t * f4))), 0.0).sum(axis=1, dtype=rule.real)
+        density = np.where(logarithms > least, np.exp(np.maximum(logarithms, least)) * rule.real(rule.step), 0.0)
+        ratio = np.where(near, f1 + 2 * t * f2 + 3 * t * t * f3 + 4 * t * t * t * f4, 0.0)
+        z = (rule.first + gap).astype(rule.real)[:, :, None] + np.arange(rule.nodes) * rule.real(rule.step)
+        yield rows, density, z.astype(rule.real), ratio

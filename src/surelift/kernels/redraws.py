@@ -7,8 +7,7 @@ from surelift.arrays import FloatArray, IntArray
 from surelift.kernels.columns import scramble
 from surelift.kernels.library import compiled
 
-LANES = 500
-"""How many times the log is redrawn in one call, as in C."""
+LANES = 500  # how many times the log is redrawn in one call, as in C
 _SEED, _STEP = 20240523, 0x9E3779B97F4A7C15
 _LOW = 0xFFFFFFFF
 _AT_ONCE = 1 << 17
@@ -34,8 +33,8 @@ def redraw(
     most = int(np.diff(starts).max(initial=0))
     variances, expected = np.empty(lanes), np.empty(lanes)
     library.call(
-        "redraw", *map(np.ascontiguousarray, (logged, prefix, chances, weights, starts)), len(logged), counter, lanes,
-        np.zeros(3 * most), np.zeros(3 * most, dtype=np.int64), most, variances, expected,
+        "redraw", logged, prefix, chances, weights, starts, len(logged), counter, lanes, np.zeros(3 * most),
+        np.zeros(3 * most, dtype=np.int64), most, variances, expected,
     )  # fmt: skip
     return variances, expected
 

@@ -27,15 +27,12 @@ def resample(terms: Sequence[FloatArray], numbers: Words, draws: int, groups: So
     library = compiled()
     if library is None:
         return [_reference(term, numbers, draws, groups) for term in terms]
-    found = list[FloatArray]()
+    found, group_arrays = list[FloatArray](), (groups.order, groups.edges, len(groups))
     # Two at a time: the copies of a round are the same for all.
     for first in range(0, len(terms), 2):
-        pair = [np.ascontiguousarray(term) for term in terms[first : first + 2]]
+        pair = terms[first : first + 2]
         totals, lost = np.zeros((len(groups), 3, draws)), np.zeros((len(groups), 2, draws))
-        library.call(
-            "resample", pair[0], pair[-1], np.ascontiguousarray(numbers), groups.order, groups.edges, len(groups),
-            _EDGES, draws, totals, lost,
-        )  # fmt: skip
+        library.call("resample", pair[0], pair[-1], numbers, *group_arrays, _EDGES, draws, totals, lost)
         found += [totals[:, [place, 2]] for place in range(len(pair))]
     return found
 

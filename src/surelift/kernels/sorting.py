@@ -37,22 +37,18 @@ class Sorted:
         >>> Sorted.by(np.array([1, -1, 0, 1]), 2).split(np.array([10, 20, 30, 40]))
         [array([30]), array([10, 40])]
         """
-        edges = np.zeros(groups + 1, dtype=np.int64)
-        order = np.empty(len(codes), dtype=np.int32)
         library = compiled()
         if library is None:
             inside = np.flatnonzero(codes >= 0)
             order = inside[np.argsort(codes[inside], kind="stable")].astype(np.int32)
-            edges = np.searchsorted(codes[order], np.arange(groups + 1)).astype(np.int64)
-        else:
-            library.call("sort_by_code", np.ascontiguousarray(codes, dtype=np.int64), len(codes), groups, order, edges)
+            return cls(order, np.searchsorted(codes[order], np.arange(groups + 1)).astype(np.int64))
+        order, edges = np.empty(len(codes), dtype=np.int32), np.zeros(groups + 1, dtype=np.int64)
+        library.call("sort_by_code", codes.astype(np.int64, copy=False), len(codes), groups, order, edges)
         return cls(order[: edges[-1]], edges)
 
     def split(self, values: Any) -> Sequence[Any]:
         """What belongs to each group, in the order of the rows."""
-        if self.order is None:
-            return [values[start:stop] for start, stop in pairwise(self.edges.tolist())]
-        chosen = values[self.order]
+        chosen = values if self.order is None else values[self.order]
         return [chosen[start:stop] for start, stop in pairwise(self.edges.tolist())]
 
 
@@ -87,5 +83,5 @@ def random_blocks(numbers: npt.NDArray[np.uint64], count: int) -> IntArray:
         words = scramble(numbers) >> np.uint64(32)
         return (words * np.uint64(count) >> np.uint64(32)).astype(np.int64)
     codes = np.empty(len(numbers), dtype=np.int64)
-    library.call("random_blocks", np.ascontiguousarray(numbers), len(numbers), count, codes)
+    library.call("random_blocks", numbers, len(numbers), count, codes)
     return codes

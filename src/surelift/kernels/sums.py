@@ -28,7 +28,7 @@ def group_extremes(values: FloatArray, groups: Sorted) -> FloatArray:
 def _pairs(name: str, values: FloatArray, groups: Sorted, of_none: tuple[float, float]) -> FloatArray:
     library, pairs = compiled(), np.tile(of_none, (len(groups), 1))
     if library is not None:
-        library.call(name, np.ascontiguousarray(values), groups.order, groups.edges, len(groups), pairs)
+        library.call(name, values, groups.order, groups.edges, len(groups), pairs)
         return pairs
     for group, part in enumerate(groups.split(values)):
         with np.errstate(over="ignore"):
@@ -47,10 +47,7 @@ def cluster_means(values: FloatArray, starts: IntArray, divisor: FloatArray, pad
     if len(divisor) == 0:
         return means
     if library is not None:
-        library.call(
-            "cluster_means", np.ascontiguousarray(values), np.ascontiguousarray(starts), np.ascontiguousarray(divisor),
-            len(divisor), float(padding), means,
-        )  # fmt: skip
+        library.call("cluster_means", values, starts, divisor, len(divisor), float(padding), means)
         return means
     lacking = divisor - np.diff(starts)
     return np.asarray((np.add.reduceat(values, starts[:-1]) + padding * lacking) / divisor)
@@ -68,16 +65,13 @@ def weigh(probability: FloatArray, propensity: FloatArray, most: float) -> tuple
             weight, excess = probability / propensity, (probability - propensity) / propensity
         return weight, excess, int(np.count_nonzero(~(weight <= most)))
     weight, excess = np.empty(len(probability)), np.empty(len(probability))
-    probability, propensity = np.ascontiguousarray(probability), np.ascontiguousarray(propensity)
-    beyond = library.call("weigh", probability, propensity, len(weight), float(most), weight, excess)
-    return weight, excess, beyond
+    return weight, excess, library.call("weigh", probability, propensity, len(weight), float(most), weight, excess)
 
 
 def group_sizes(weights: FloatArray, groups: Sorted, *, shift: int, bins: int) -> FloatArray:
     """(groups, bins, 2): by the exponent of each weight plus ``shift``, the rounds and their summed weight."""
     library, sizes = compiled(), np.zeros((len(groups), bins, 2))
     if library is not None:
-        weights = np.ascontiguousarray(weights)
         library.call("group_sizes", weights, groups.order, groups.edges, len(groups), shift, bins, sizes)
         return sizes
     for group, part in enumerate(groups.split(weights)):
@@ -96,7 +90,6 @@ def group_largest(weights: FloatArray, groups: Sorted, most: int) -> list[list[i
     library, counts = compiled(), np.minimum(np.diff(groups.edges), most).tolist()
     if library is not None:
         places = np.zeros((len(groups), most), dtype=np.int64)
-        weights = np.ascontiguousarray(weights)
         library.call("group_largest", weights, groups.order, groups.edges, len(groups), most, places)
         return [row[:count].tolist() for row, count in zip(places, counts, strict=True)]
     parts = zip(groups.split(weights), groups.split(np.arange(len(weights))), strict=True)

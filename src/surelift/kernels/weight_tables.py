@@ -13,7 +13,6 @@ from surelift.kernels.sorting import Sorted
 
 WEIGHT_ONE, WEIGHT_BINS, REWARD_BINS = 50, 164, 54
 BINS, PLACES = WEIGHT_BINS * REWARD_BINS, 4
-_HALF = REWARD_BINS // 2
 
 
 def weight_tables(excess: FloatArray, reward: FloatArray, groups: Sorted) -> tuple[IntArray, IntArray, FloatArray]:
@@ -28,20 +27,12 @@ def weight_tables(excess: FloatArray, reward: FloatArray, groups: Sorted) -> tup
     ([53, 25], [50, 99], [1.0, 0.5, 0.0, 0.0])
     """
     library = compiled()
-    if library is None:
-        return _reference(excess, reward, groups)
-    rows = int(groups.edges[-1])
-    table = np.zeros((BINS, PLACES))
-    bins, sums = np.empty(rows + 1, dtype=np.int32), np.empty((rows + 1, PLACES))
-    sizes = np.empty(len(groups), dtype=np.int64)
-    found = library.call(
-        "weight_tables", np.ascontiguousarray(excess), np.ascontiguousarray(reward), groups.order, groups.edges,
-        len(groups), table, bins, sums, sizes,
-    )  # fmt: skip
-    return np.repeat(np.arange(len(groups)), sizes), bins[:found].astype(np.int64), sums[:found]
-
-
-def _reference(excess: FloatArray, reward: FloatArray, groups: Sorted) -> tuple[IntArray, IntArray, FloatArray]:
+    if library is not None:
+        table, rows, sizes = np.zeros((BINS, PLACES)), int(groups.edges[-1]), np.empty(len(groups), dtype=np.int64)
+        bins, sums = np.empty(rows + 1, dtype=np.int32), np.empty((rows + 1, PLACES))
+        split = (groups.order, groups.edges, len(groups))
+        found = library.call("weight_tables", excess, reward, *split, table, bins, sums, sizes)
+        return np.repeat(np.arange(len(groups)), sizes), bins[:found].astype(np.int64), sums[:found]
     order = slice(None) if groups.order is None else groups.order
     columns, weight_places = _weight_bins(excess[order])
     rows, reward_places = _reward_bins(reward[order])
@@ -82,13 +73,7 @@ def _edges(count: int, *, bits: int, octaves: int) -> npt.NDArray[np.float64]:
     return np.concatenate([[0.0], above])
 
 
-def _corners() -> tuple[FloatArray, FloatArray]:
-    above = _edges(WEIGHT_BINS + 1 - WEIGHT_ONE, bits=2, octaves=12)
-    below = _edges(WEIGHT_ONE, bits=2, octaves=12)
-    small = _edges(_HALF + 1, bits=1, octaves=14)
-    weights = np.concatenate([[0.0], 1.0 - below[:0:-1], 1.0 + above])
-    return weights, np.concatenate([small, 1.0 - small[-2::-1]])
-
-
-CORNERS = _corners()
+_above, _below = _edges(WEIGHT_BINS + 1 - WEIGHT_ONE, bits=2, octaves=12), _edges(WEIGHT_ONE, bits=2, octaves=12)
+_small = _edges(REWARD_BINS // 2 + 1, bits=1, octaves=14)
+CORNERS = np.concatenate([[0.0], 1.0 - _below[:0:-1], 1.0 + _above]), np.concatenate([_small, 1.0 - _small[-2::-1]])
 """The weights and the rewards at the edges of the bins, in their order; the first and the last weight bear nothing."""
