@@ -28,7 +28,7 @@ def test_a_bar_appears_once_reading_takes_a_while(monkeypatch: pytest.MonkeyPatc
         yield lambda completed: shown.append(completed)
         shown.append("closed")
 
-    monkeypatch.setattr(progress, "watched", lambda: True)
+    monkeypatch.setattr(progress, "surroundings", lambda: "bar")
     monkeypatch.setattr(progress, "monotonic", lambda: now)
     monkeypatch.setattr(progress, "_counting_bar", bar)
     with progress.progress() as tell:

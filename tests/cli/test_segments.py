@@ -124,3 +124,11 @@ def test_a_monitor_is_certified_in_every_segment_or_not(
     assert found.returncode == (0 if len(certified) == 2 else 3), found.stderr
     values = asked("monitor", "--state", str(tmp_path / "values.json"), "--about", "evaluate", *by, folder=folder)
     assert values.returncode == 0, values.stderr
+
+
+def test_a_monitor_judges_by_outcomes(folder: Path, tmp_path: Path) -> None:
+    outcome = ["--outcome", "click:at-least=0.001"]
+    compared = asked("compare", *outcome, folder=folder)
+    for _ in range(2):
+        watched = asked("monitor", "--state", str(tmp_path / "state.json"), *outcome, folder=folder)
+        assert (watched.returncode, watched.stdout) == (compared.returncode, compared.stdout), watched.stderr

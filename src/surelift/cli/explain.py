@@ -92,11 +92,13 @@ def explain_certificate(certificate: Certificate, path: str = "CERTIFICATE") -> 
     answer, question = content["answer"], content["question"]
     candidates = ", ".join(map(repr, question["policies"]))
     over = "".join(f" over {'production' if name == 'production' else repr(name)}" for name in question.get("over", {}))
-    yield (
-        f"A certificate for '{question['kind']}', made by surelift {content['surelift']} from"
-        f" {content['rounds']:,} {counted_in(question)}:"
-    )
-    yield f"{candidates}{over}; delta {question['delta']:g}, {_margin(question)}method {question['method']['method']}.\n"
+    share = question.get("relative_margin")
+    margin = f"margin {question.get('margin', 0):g}, " if share is None else f"margin {100 * share:g}%, "
+    claims = {name: outcome_from(description) for name, description in question.get("outcomes", {}).items()}
+    asked = "".join(f"{name!r} ({claim.column}) {claim.words}, " for name, claim in claims.items()) or margin
+    made = f"made by surelift {content['surelift']} from {content['rounds']:,} {counted_in(question)}"
+    yield f"A certificate for '{question['kind']}', {made}:"
+    yield f"{candidates}{over}; delta {question['delta']:g}, {asked}method {question['method']['method']}.\n"
     results = [*_results_in(answer)]
     yield from (f"  {name}: {_bounds(result)}" for name, result in results)
     if answer.get("many") == "e-bh":
@@ -127,15 +129,6 @@ def _bounds(result: Mapping[str, Any]) -> str:
         bounds.append(f"relative {low}% to {high}%")
     verdict = "" if "certified" not in result else ", certified" if result["certified"] else ", not certified"
     return f"{', '.join(bounds)}{verdict}"
-
-
-def _margin(question: Mapping[str, Any]) -> str:
-    """What was asked of the improvement, or of each outcome."""
-    if "outcomes" not in question:
-        share = question.get("relative_margin")
-        return f"margin {question.get('margin', 0):g}, " if share is None else f"margin {100 * share:g}%, "
-    claims = {name: outcome_from(description) for name, description in question["outcomes"].items()}
-    return "".join(f"{name!r} ({claim.column}) {claim.words}, " for name, claim in claims.items())
 
 
 def _results_in(answer: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -68,34 +68,30 @@ def as_flags(message: str) -> str:
 
 def complaint(error: "CycloptsError") -> str:
     """What is wrong with a command line."""
-    command = " ".join(("surelift", *(error.command_chain or ())))
-    return f"surelift: {_complaint(error, command)}\nSee '{command} --help'."
-
-
-def _complaint(error: "CycloptsError", command: str) -> str:
     from difflib import get_close_matches
 
     from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, UnusedCliTokensError
 
-    from surelift.cli.commands import SECTIONS
+    from surelift.cli.commands import EXAMPLES
 
+    command, wrong = " ".join(("surelift", *(error.command_chain or ()))), str(error)
     if isinstance(error, UnknownCommandError) and error.unused_tokens:
         given, *rest = error.unused_tokens
-        known = [name for section in SECTIONS.values() for name in section]
-        later = next((token for token in rest if token in known), None)
-        if later is not None:
-            return f"there is no command {given!r}; the command comes first: surelift {later} {given} ..."
-        near = get_close_matches(given, [*known, "--help", "--version"], n=1)
-        return f"there is no command {given!r}." + (f" Did you mean '{near[0]}'?" if near else "")
-    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        later = next((token for token in rest if token in EXAMPLES), None)
+        near = get_close_matches(given, [*EXAMPLES, "--help", "--version"], n=1)
+        hint = f". Did you mean '{near[0]}'?" if near else "."
+        hint = hint if later is None else f"; the command comes first: surelift {later} {given} ..."
+        wrong = f"there is no command {given!r}{hint}"
+    elif isinstance(error, MissingArgumentError) and error.argument is not None:
         parameter = error.argument.parameter
         flag = error.keyword or next((token.keyword for token in error.argument.tokens if token.keyword), None)
+        needed = f"'{command}' needs {error.argument.name}:"
         if flag is not None:
-            return f"{flag} needs a value: {flag} {parameter.metavar or 'VALUE'}. {parameter.help}"
-        return f"'{command}' needs {error.argument.name}: {parameter.help}"
-    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
-        return f"what is {error.unused_tokens[0]!r}? Sources come before the flags, and every other value after its flag."
-    return str(error)
+            needed = f"{flag} needs a value: {flag} {parameter.metavar or 'VALUE'}."
+        wrong = f"{needed} {parameter.help}"
+    elif isinstance(error, UnusedCliTokensError) and error.unused_tokens:
+        wrong = f"what is {error.unused_tokens[0]!r}? Sources come before the flags, and every other value after its flag."
+    return f"surelift: {wrong}\nSee '{command} --help'."
 
 
 def wrapped(text: str, width: int) -> str:

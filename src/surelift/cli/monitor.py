@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -104,15 +104,14 @@ def _alone(state: str) -> Iterator[None]:
         yield
         return
     path = Path(state).resolve()
-    try:
-        file = open(path.parent / f".{path.name[:100]}.lock", "w")  # noqa: SIM115
-    except OSError as error:
-        raise UsageError(f"the state cannot be kept in {state}: {error.strerror}.") from error
-    with file:
+    with ExitStack() as stack:
         try:
+            file = stack.enter_context(open(path.parent / f".{path.name[:100]}.lock", "w"))
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             raise UsageError(f"another process is at work on {state}; let it finish first.") from error
+        except OSError as error:
+            raise UsageError(f"the state cannot be kept in {state}: {error.strerror}.") from error
         yield
 
 
@@ -122,28 +121,23 @@ def _open(state: str, name: str | None, inputs: InputFlags, question: Question) 
     asked: Monitor | None = None
     if named:
         # Of flags that were not given, the defaults are the monitor's: values have no margin to be told.
-        arguments = {
-            option: value
-            for flags, default in zip(question, DEFAULTS, strict=True)
-            for option, value in flags.arguments().items()
-            if value != default.arguments()[option]
-        }
+        pairs = [pair for flags in question for pair in flags.arguments().items()]
+        defaults = dict(pair for flags in DEFAULTS for pair in flags.arguments().items())
+        arguments = {option: value for option, value in pairs if value != defaults.get(option)}
         if "by" in arguments:
             arguments["by"] = by_columns(arguments["by"], ())
         asked = Monitor(named, name=name or "", **arguments, **log.declared())
-    if not exists(state):
-        if asked is None:
-            raise UsageError(f"{state} does not exist yet, so the question must be asked: --policy, --reward, --propensity.")
-        return asked
-    kept = Monitor.load(state)
+    kept = Monitor.load(state) if exists(state) else asked
+    if kept is None:
+        raise UsageError(f"{state} does not exist yet, so the question must be asked: --policy, --reward, --propensity.")
     refusals = {
         f"{state} keeps the answer to another question; leave the flags out, or name another state.": (
-            asked is not None and not asked.asks_the_same(kept)
+            kept is not asked and asked is not None and not asked.asks_the_same(kept)
         ),
         f"{state} keeps its question; leave the flags about it out, or repeat them all, --policy included.": (
             asked is None and (log, *question) != (LogFlags(), *DEFAULTS)
         ),
-        f"{state} is of shard {kept.name!r}, not {name!r}.": name not in (None, kept.name),
+        f"{state} is of shard {kept.name!r}, not {name!r}.": kept is not asked and name not in (None, kept.name),
     }
     refuse_first(refusals)
     return kept

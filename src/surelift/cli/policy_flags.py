@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from surelift import importers
-from surelift.cli.flag import POLICIES, columns, flag, flags, number, wins
+from surelift.cli.flag import POLICIES, columns, flag, flags, number, refuse_first, wins
 from surelift.cli.log_flags import LogFlags
-from surelift.errors import UsageError
 
 if TYPE_CHECKING:
     from surelift.learning.learned import LearnedPolicy
@@ -49,12 +48,11 @@ class PolicyFlags:
 
     def columns(self) -> list[str]:
         """Those of the candidates of pages, which are nothing but columns."""
-        for role in ("chosen", "learned", "predictions", "policy_wins"):
-            if getattr(self, role):
-                raise UsageError(f"--slate takes candidates by --policy COLUMN, and no --{role.replace('_', '-')}.")
-        if not self.policy:
-            raise UsageError(NO_CANDIDATE)
-        return list(dict.fromkeys(text.partition("=")[2] or text for text in self.policy))
+        roles = ("chosen", "learned", "predictions", "policy_wins")
+        message = "--slate takes candidates by --policy COLUMN, and no --{}."
+        refusals = {message.format(role.replace("_", "-")): getattr(self, role) for role in roles}
+        refuse_first({**refusals, NO_CANDIDATE: not self.policy})
+        return list(dict.fromkeys(text.partition("=")[2] or text for text in self.policy or ()))
 
     def policies(self, brought: "Mapping[str, Policy] | None" = None, present: Collection[str] = ()) -> "dict[str, Policy]":
         """The candidates that were named; ``brought`` come with a format, ``present`` are the columns of the log."""
@@ -71,31 +69,31 @@ class PolicyFlags:
         ]
         named: dict[str, Policy] = {}
         for texts, unnamed, make in makers:
-            for given in texts or ():
-                text = given if "=" in given else unnamed + given
+            for text in [given if "=" in given else unnamed + given for given in texts or ()]:
                 name, _, column = text.partition("=") if "=" in text and text not in present else (text, "=", text)
-                if not name or not column:
-                    raise UsageError(f"--policy and --chosen take NAME=COLUMN or COLUMN, not {text!r}.")
-                if name in named:
-                    raise UsageError(f"policy {name!r} is named twice; give each candidate a name of its own, NAME=COLUMN.")
+                refusals = {
+                    f"--policy and --chosen take NAME=COLUMN or COLUMN, not {text!r}.": not name or not column,
+                    f"policy {name!r} is named twice; give each candidate a name of its own, NAME=COLUMN.": name in named,
+                }
+                refuse_first(refusals)
                 named[name] = make(column)
-        blended: dict[str, tuple[str, Policy]] = {}
+        shares: dict[str, float] = {}
         for text in self.blend or ():
             name, _, alpha = text.rpartition("=")
-            if name not in named:
-                known, such = ", ".join(named) or "none", next(iter(named), "new")
-                raise UsageError(
-                    f"--blend takes NAME=ALPHA for a candidate ({known}), such as {such}=0.1; {text!r} names none."
-                )
-            if name in blended:
-                raise UsageError(f"--blend gives candidate {name!r} two shares; name it twice with --policy to try both.")
-            share = number(alpha, f"--blend {text}")
-            # Under a name that says so: 10% of a policy is not the policy.
-            blended[name] = (f"{100 * share:g}% of {name}", blend(named[name], share))
-        pairs = [blended.get(name, (name, policy)) for name, policy in named.items()]
-        if len(dict(pairs)) != len(pairs):
-            raise UsageError(f"--blend would give two candidates one name: {', '.join(name for name, _ in pairs)}.")
-        return dict(pairs)
+            known, such = ", ".join(named) or "none", next(iter(named), "new")
+            refusals = {
+                f"--blend takes NAME=ALPHA for a candidate ({known}), such as {such}=0.1; {text!r} names none.": (
+                    name not in named
+                ),
+                f"--blend gives candidate {name!r} two shares; name it twice with --policy to try both.": name in shares,
+            }
+            refuse_first(refusals)
+            shares[name] = number(alpha, f"--blend {text}")
+        # Under a name that says so: 10% of a policy is not the policy.
+        names = [f"{100 * shares[name]:g}% of {name}" if name in shares else name for name in named]
+        refuse_first({f"--blend would give two candidates one name: {', '.join(names)}.": len({*names}) < len(names)})
+        made = [blend(policy, shares[name]) if name in shares else policy for name, policy in named.items()]
+        return dict(zip(names, made, strict=True))
 
 
 @flags()
@@ -112,13 +110,11 @@ class InputFlags:
         logs = log.logs(sources) if brought is None else brought.logs
         with_logs = {} if brought is None else dict(brought.policies)
         named = self.policies.policies(with_logs, logs.column_names()) or (with_logs if needed else {})
-        if needed and not named:
-            raise UsageError(NO_CANDIDATE)
-        if alone and len(named) > 1:
-            raise UsageError(
-                f"there are {len(named)} candidates ({', '.join(named)}), but this command takes one: say --policy NAME, or "
-                "use 'surelift select'."
-            )
+        several = (
+            f"there are {len(named)} candidates ({', '.join(named)}), but this command takes one: say --policy NAME, or use "
+            "'surelift select'."
+        )
+        refuse_first({NO_CANDIDATE: needed and not named, several: alone and len(named) > 1})
         return logs, named
 
     def again(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache, partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from surelift.cli.terminal import say
 
@@ -19,23 +19,16 @@ PATIENCE = 0.5
 FIRST_LINE, RAREST_LINE = 2.0, 60.0
 
 
-def watched() -> bool:
-    """A terminal shows standard error, and can redraw a bar."""
-    return sys.stderr.isatty() and not _plain()
+def surroundings() -> Literal["bar", "lines", "nobody"]:
+    """A terminal that can redraw a bar, one that cannot, or nobody who watches: the logs of cron and CI stay silent."""
+    if not sys.stderr.isatty():
+        return "nobody"
+    # After ``!`` in a notebook, and on terminals that cannot go back, every update of a bar would be a line.
+    return "lines" if os.environ.get("TERM") == "dumb" or "JPY_PARENT_PID" in os.environ else "bar"
 
 
-def _plain() -> bool:
-    """Where every update of a bar would be a line: after ``!`` in a notebook, and on terminals that cannot go back."""
-    return os.environ.get("TERM") == "dumb" or "JPY_PARENT_PID" in os.environ
-
-
-def spaced_lines() -> Callable[[Callable[[], str]], None] | None:
-    """Lines of progress with the seconds so far: the first after a while, then less and less often.
-
-    None on a terminal, which shows a bar, and where nobody watches: the logs of cron and CI stay silent.
-    """
-    if not sys.stderr.isatty() or not _plain():
-        return None
+def spaced_lines() -> Callable[[Callable[[], str]], None]:
+    """Lines of progress with the seconds so far: the first after a while, then less and less often."""
     started, due = monotonic(), FIRST_LINE
 
     def tell(text: Callable[[], str]) -> None:
@@ -57,7 +50,7 @@ def progress(
     Without a total it is the number of rounds, where the source knows it.
     """
     source: Any = getattr(logs, "source", None)
-    line, started, shown = spaced_lines(), monotonic(), None
+    line, started, update, shown_as = spaced_lines(), monotonic(), None, surroundings()
 
     @cache
     def of() -> int | None:
@@ -66,16 +59,15 @@ def progress(
     with ExitStack() as stack:
 
         def tell(done: int) -> None:
-            nonlocal shown
-            if line is not None:
+            nonlocal update
+            if shown_as == "lines":
                 line(lambda: f"{done:,} {unit}" if of() is None else f"{done:,} of {of():,} {unit}")
-                return
-            if shown is None and monotonic() - started > PATIENCE:
-                shown = stack.enter_context(_counting_bar(source, unit, of()))
-            if shown is not None:
-                shown(completed=done)
+            elif update is None and monotonic() - started > PATIENCE:
+                update = stack.enter_context(_counting_bar(source, unit, of()))
+            if update is not None:
+                update(completed=done)
 
-        yield tell if line is not None or watched() else None
+        yield None if shown_as == "nobody" else tell
     for reason, count in getattr(source, "left_out", {}).items():
         say(f"Left out: {count:,} {reason}.")
 
@@ -83,16 +75,14 @@ def progress(
 @contextmanager
 def steps(words: Callable[[int, int, Any], str]) -> Iterator[Callable[[int, int, Any], None] | None]:
     """What to call with the steps done, their number, and what else the words tell of."""
-    line = spaced_lines()
-    if line is not None:
-        yield lambda *at: line(lambda: words(*at))
-    elif not watched():
-        yield None
-    else:
+    shown_as, line = surroundings(), spaced_lines()
+    if shown_as == "bar":
         from rich.progress import BarColumn, TextColumn
 
         with bar(TextColumn("{task.fields[words]}"), BarColumn(), total=None, words="") as update:
             yield lambda done, of, more: update(completed=done, total=of, words=words(done, of, more))
+    else:
+        yield None if shown_as == "nobody" else lambda *at: line(lambda: words(*at))
 
 
 def _counting_bar(source: Any, unit: str, total: int | None) -> AbstractContextManager[Callable[..., None]]:

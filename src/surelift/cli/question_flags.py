@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from surelift.cli.flag import QUESTION, Flags, columns, flag, flags, number, number_or_text, two_numbers
+from surelift.cli.flag import QUESTION, Flags, columns, flag, flags, number, number_or_text, refuse_first, two_numbers
 from surelift.errors import UsageError
 
 if TYPE_CHECKING:
@@ -102,17 +102,17 @@ def parse_outcome(text: str, named: str) -> "Outcome":
 
     column, *parts = text.split(":")
     claim: dict[str, Any] = {"range": (0.0, 1.0)}
-    wrong = "" if column else "it names no column"
     for part in parts:
         name, equals, value = part.partition("=")
-        if name not in _PARTS or bool(equals) == (name == "cost"):
-            wrong = f"{part!r} cannot be read"
-        elif sum(each.partition("=")[0] == name for each in parts) > 1:
-            wrong = f"{name} is given twice"
-        else:
-            claim[name.replace("-", "_")] = _PARTS[name](value, f"{named} {text}")
-    if wrong:
-        raise UsageError(f"{named} {text}: {wrong}; give COL, and after colons {CLAIM}.")
+        readable = name in _PARTS and bool(equals) != (name == "cost") and (name != "range" or value.count(",") == 1)
+        twice = sum(each.partition("=")[0] == name for each in parts) > 1
+        refusals = {
+            f"{named} {text}: {name} is given twice.": readable and twice,
+            f"{named} {text}: {part!r} cannot be read; give COL, and after colons {CLAIM}.": not readable,
+        }
+        refuse_first(refusals)
+        claim[name.replace("-", "_")] = _PARTS[name](value, f"{named} {text}")
+    refuse_first({f"{named} takes COL, and after colons {CLAIM}; not {text!r}.": not column})
     return Outcome(column, **claim)
 
 

@@ -15,19 +15,16 @@ Predicted = FloatArray | None
 class Quantity(Protocol):
     """Frozen and hashable: a quantity is part of the key of its sums."""
 
-    paired: ClassVar[bool] = False
-    """Two policies are compared round by round, which needs another grid."""
-    control_shares: ClassVar[tuple[float, ...]] = (0.5, 1.0)
-    """The shares of the weight that control may subtract."""
+    paired: ClassVar[bool] = False  # two policies are compared round by round, which needs another grid
+    complement: ClassVar[bool] = False  # it is about what was not earned
+    over: str | None = None  # the policy that the candidate is compared with, where that is not production
+    control_shares: ClassVar[tuple[float, ...]] = (0.5, 1.0)  # the shares of the weight that control may subtract
+    # The prior of each of these shares where control is automatic; the rest is for the plain components.
     control_prior: ClassVar[tuple[float, ...]] = (0.12, 0.2)
-    """The prior of each of these shares where control is automatic; the rest is for the plain components."""
-    complement: ClassVar[bool] = False
-    """It is about what was not earned."""
-    over: str | None = None
-    """The policy that the candidate is compared with, where that is not production."""
 
     def pieces(self, candidate: str) -> tuple[Piece, ...]:
         """The number of a round, a line in its reward; its mean given the past is at most the target of the bound."""
+        return (Piece(candidate, self.paired, *((1.0, 0.0) if self.complement else (0.0, 1.0))),)
 
     def earned(self, reward: FloatArray) -> FloatArray:
         """The part of the reward the quantity is about: the reward, or 1 minus the reward."""
@@ -52,9 +49,6 @@ class Value(Quantity):
     It is negative only where a weight can be.
     """
 
-    def pieces(self, candidate: str) -> tuple[Piece, ...]:
-        return (Piece(candidate, False, 0.0, 1.0),)
-
     def offset_without(self, candidate: str, subtracted: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
         return subtracted[candidate] * limits[candidate].rise
 
@@ -65,18 +59,12 @@ class Shortfall(Value):
 
     complement = True
 
-    def pieces(self, candidate: str) -> tuple[Piece, ...]:
-        return (Piece(candidate, False, 1.0, 0.0),)
-
 
 @dataclass(frozen=True, slots=True)
 class Gain(Quantity):
     """(w - 1) r, whose mean is at most V(candidate) - V(production)."""
 
     paired = True
-
-    def pieces(self, candidate: str) -> tuple[Piece, ...]:
-        return (Piece(candidate, True, 0.0, 1.0),)
 
     def control_caps(self, cap: float, offset: float) -> tuple[float, float]:
         # If t is at most w - w_min, (w - 1) r - t is at least -(1 - w_min) at r = 1, and at least -t at r = 0.
@@ -93,9 +81,6 @@ class Decline(Gain):
     """(w - 1)(1 - r), whose mean is at most V(production) - V(candidate)."""
 
     complement = True
-
-    def pieces(self, candidate: str) -> tuple[Piece, ...]:
-        return (Piece(candidate, True, 1.0, 0.0),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,25 +20,18 @@ class PolicyRounds:
     weight: FloatArray
     probability: FloatArray
     propensity: FloatArray
-    earned: FloatArray
-    """The reward, or 1 minus the reward."""
-    terms: FloatArray
-    """The quantity itself: w r for a value."""
-    predicted: FloatArray | None = None
-    """A reward model's prediction for the logged action."""
-    expected: FloatArray | None = None
-    """Its expected prediction under the policy."""
+    earned: FloatArray  # the reward, or 1 minus the reward
+    terms: FloatArray  # the quantity itself: w r for a value
+    predicted: FloatArray | None = None  # a reward model's prediction for the logged action
+    expected: FloatArray | None = None  # its expected prediction under the policy
 
 
 class Regularizer(Protocol):
     """Frozen and hashable: part of the key of its sums."""
 
-    shrinks: ClassVar[bool] = True
-    """It satisfies the paper's condition C1: between 0 and w r in every round."""
-    for_densities: ClassVar[bool] = True
-    """It is meaningful if a propensity can exceed 1."""
-    asks_model: ClassVar[bool] = False
-    """It needs a reward model's predictions."""
+    shrinks: ClassVar[bool] = True  # it satisfies the paper's condition C1: between 0 and w r in every round
+    for_densities: ClassVar[bool] = True  # it is meaningful if a propensity can exceed 1
+    asks_model: ClassVar[bool] = False  # it needs a reward model's predictions
 
     def values(self, rounds: PolicyRounds) -> FloatArray: ...
 
@@ -146,19 +139,18 @@ class Custom(Regularizer):
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         result = self.function(rounds.weight, rounds.probability, rounds.propensity, rounds.earned)
-        values, terms = np.asarray(result, dtype=np.float64), rounds.terms
-        if values.shape != terms.shape:
-            raise UsageError(
-                f"a regularizer must return one number for each of {len(terms):,} rounds, not shape {values.shape}."
-            )
+        values, terms, wrong = np.asarray(result, dtype=np.float64), rounds.terms, ""
         tolerance = 1e-9 * (1.0 + terms)
-        bad = np.flatnonzero(~((values >= -tolerance) & (values <= terms + tolerance)))
-        if len(bad):
-            raise UsageError(
+        if values.shape != terms.shape:
+            wrong = f"a regularizer must return one number for each of {len(terms):,} rounds, not shape {values.shape}."
+        elif len(bad := np.flatnonzero(~((values >= -tolerance) & (values <= terms + tolerance)))):
+            wrong = (
                 f"this regularizer violates condition C1 in {len(bad):,} rounds: it must lie between 0 and "
                 f"w r = {terms[bad[0]]:.6g}, but returned {values[bad[0]]:.6g}.\nNo bound holds for it; shrink it."
             )
-        return np.clip(values, 0.0, rounds.terms)
+        if wrong:
+            raise UsageError(wrong)
+        return np.clip(values, 0.0, terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,16 +221,13 @@ def regularizer_named(text: str) -> Regularizer:
     Clipping(clip=10.0)
     """
     name, _, parameter = text.partition(":")
-    kind, meaning = REGULARIZERS.get(name, (Plain, ""))
-    wrong = "" if name in REGULARIZERS else f"unknown regularizer {name!r}; choose from {', '.join(REGULARIZERS)}."
-    numbers = list[float]()
-    if meaning:
-        try:
-            numbers.append(float(parameter))
-        except ValueError:
-            wrong = f"regularizer {name!r} needs its {meaning}: use '{name}:NUMBER', not {text!r}."
-    if wrong:
-        raise UsageError(wrong)
+    if name not in REGULARIZERS:
+        raise UsageError(f"unknown regularizer {name!r}; choose from {', '.join(REGULARIZERS)}.")
+    kind, meaning = REGULARIZERS[name]
+    try:
+        numbers = [float(parameter)] if meaning else []
+    except ValueError as error:
+        raise UsageError(f"regularizer {name!r} needs its {meaning}: use '{name}:NUMBER', not {text!r}.") from error
     regularizer: Regularizer = kind(*numbers)
     return regularizer
 
