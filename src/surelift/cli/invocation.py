@@ -17,8 +17,7 @@ _TYPED: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 _BLOCK = 1 << 20
 # What a file begins with.
 _COMPRESSED = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst", b"\xfd7zXZ\0": ".xz"}
-_FORMATS = {b"PAR1": ".parquet", b"ARROW1": ".arrow"}
-_STREAM = b"\xff\xff\xff\xff"
+_FORMATS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\xff\xff\xff\xff": "stream"}
 
 
 @contextmanager
@@ -31,7 +30,7 @@ def typed(tokens: Sequence[str]) -> Iterator[None]:
 
 
 def command_typed() -> str:
-    """For the foot of the pages it writes: without the credentials that an address may hold."""
+    """The command as pages show it, without the credentials that an address may hold."""
     from surelift.logs.sources.stores import without_secrets
 
     return shlex.join(["surelift", *map(without_secrets, _TYPED.get())])
@@ -88,22 +87,23 @@ def _extension(path: str) -> str:
 
     with open(path, "rb") as file:
         head = file.read(8)
-    if head.startswith(_STREAM):
-        raise UsageError("standard input is an Arrow stream; write an Arrow file, or Parquet, into the pipe.")
     binary, zipped = (
         next((ending for begin, ending in endings.items() if head.startswith(begin)), "")
         for endings in (_FORMATS, _COMPRESSED)
     )
+    if binary == "stream":
+        raise UsageError("standard input is an Arrow stream; write an Arrow file, or Parquet, into the pipe.")
     if binary:
         return binary
     # It is opened by its name.
-    os.rename(path, path + zipped)
+    named = path + zipped
+    os.rename(path, named)
     try:
-        with opened(path + zipped) as stream:
+        with opened(named) as stream:
             text = stream.read(_BLOCK)
     except OSError as error:
         raise LogsError(f"standard input cannot be read: {error}. Nothing was computed.") from error
     finally:
-        os.rename(path + zipped, path)
+        os.rename(named, path)
     begin = text.decode(encoding_in(text) or "utf-8", errors="ignore").lstrip("\ufeff \t\r\n")[:1]
     return (".jsonl" if begin in ("{", "[") else ".csv") + zipped

@@ -8,8 +8,7 @@ from surelift.kernels.columns import scramble
 from surelift.kernels.library import compiled
 
 LANES = 500  # how many times the log is redrawn in one call, as in C
-_SEED, _STEP = 20240523, 0x9E3779B97F4A7C15
-_LOW = 0xFFFFFFFF
+_SEED, _STEP, _LOW = 20240523, 0x9E3779B97F4A7C15, 0xFFFFFFFF
 _AT_ONCE = 1 << 17
 
 
@@ -27,10 +26,9 @@ def redraw(
     """
     assert lanes <= LANES
     counter, prefix = (_SEED * _STEP + block * LANES * len(logged)) % 2**64, np.cumsum(logged)
-    library = compiled()
+    library, most = compiled(), int(np.diff(starts).max(initial=0))
     if library is None:
         return _reference(logged, prefix, chances, weights, starts, counter, lanes)
-    most = int(np.diff(starts).max(initial=0))
     variances, expected = np.empty(lanes), np.empty(lanes)
     library.call(
         "redraw", logged, prefix, chances, weights, starts, len(logged), counter, lanes, np.zeros(3 * most),

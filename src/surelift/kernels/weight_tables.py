@@ -28,8 +28,8 @@ def weight_tables(excess: FloatArray, reward: FloatArray, groups: Sorted) -> tup
     """
     library = compiled()
     if library is not None:
-        table, rows, sizes = np.zeros((BINS, PLACES)), int(groups.edges[-1]), np.empty(len(groups), dtype=np.int64)
-        bins, sums = np.empty(rows + 1, dtype=np.int32), np.empty((rows + 1, PLACES))
+        table, most, sizes = np.zeros((BINS, PLACES)), int(groups.edges[-1]), np.empty(len(groups), dtype=np.int64)
+        bins, sums = np.empty(most + 1, dtype=np.int32), np.empty((most + 1, PLACES))
         split = (groups.order, groups.edges, len(groups))
         found = library.call("weight_tables", excess, reward, *split, table, bins, sums, sizes)
         return np.repeat(np.arange(len(groups)), sizes), bins[:found].astype(np.int64), sums[:found]
@@ -39,8 +39,8 @@ def weight_tables(excess: FloatArray, reward: FloatArray, groups: Sorted) -> tup
     codes = np.repeat(np.arange(len(groups)), np.diff(groups.edges)) * BINS + rows * WEIGHT_BINS + columns
     present, places = np.unique(codes, return_inverse=True)
     terms = (np.ones(len(codes)), weight_places, reward_places, weight_places * reward_places)
-    sums = [np.bincount(places, each, minlength=len(present)) for each in terms]
-    return present // BINS, present % BINS, np.stack(sums, axis=1)
+    totals = [np.bincount(places, each, minlength=len(present)) for each in terms]
+    return present // BINS, present % BINS, np.stack(totals, axis=1)
 
 
 def _weight_bins(excess: FloatArray) -> tuple[IntArray, FloatArray]:

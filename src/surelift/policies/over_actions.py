@@ -87,22 +87,22 @@ class UniformPolicy(Policy):
 
 def _scores(reader: Reader, decisions: Decisions, subject: str, what: str) -> Vectors:
     scores = reader.read(decisions, subject)
-    if not isinstance(scores, Vectors):
-        instead = ", or chosen('column')" if what == "epsilon_greedy" else ""
-        raise UsageError(
-            f"{subject}: {what} needs one score per action: a list column, a list of columns, or a matrix{instead}."
-        )
-    return scores
+    if isinstance(scores, Vectors):
+        return scores
+    instead = ", or chosen('column')" if what == "epsilon_greedy" else ""
+    raise UsageError(
+        f"{subject}: {what} needs one score per action: a list column, a list of columns, or a matrix{instead}."
+    )
 
 
 def peaked(
     decisions: Decisions, positions: IntArray, exploration: float, subject: str, layout: Vectors | None = None
 ) -> Probabilities:
     """Put 1 - ``exploration`` on one action, and spread the rest over all, in production's layout or another."""
-    actions = decisions.by_action or decisions
-    layout, vectors = actions.logging if layout is None else layout, None
-    counts = None if layout is None else np.maximum(layout.lengths, 1)
-    if layout is not None and counts is not None:
+    actions, vectors, counts = decisions.by_action or decisions, None, None
+    layout = actions.logging if layout is None else layout
+    if layout is not None:
+        counts = np.maximum(layout.lengths, 1)
         values = layout.spread(exploration / counts)
         inside = (positions >= 0) & (positions < layout.lengths)
         values[layout.starts[:-1][inside] + positions[inside]] += 1.0 - exploration

@@ -16,9 +16,8 @@ from surelift.logs.vectors import Vectors
 from surelift.traits.logs import Logs
 from surelift.traits.trait import Recipe
 
-_INSIDE = ("policy", "reader", "scores", "greedy", "function", "func", "__self__")
-"""The attributes in which a wrapper, a function or a method keeps what it is made of."""
-_DEEPEST = 50
+# The attributes in which a wrapper, a function or a method keeps what it is made of, and how deep it is looked for.
+_INSIDE, _DEEPEST = ("policy", "reader", "scores", "greedy", "function", "func", "__self__"), 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +27,7 @@ class Policy(ABC):
     ``assumes`` says what must be true of one, and ``doubts`` why it cannot be certified, where there is something to say.
     """
 
-    kind: ClassVar[str]
-    """Its name in certificates."""
+    kind: ClassVar[str]  # its name in certificates
 
     @property
     def limits(self) -> Limits:

@@ -26,10 +26,8 @@ class Array(Reader):
     """Numbers in the order of the source: (rounds,), (rounds, actions), or vectors of different lengths."""
 
     array: Any
-    index: Any = None
-    """The labels of a pandas object, by which its rows are matched with those of the logs."""
-    columns: list[Any] = field(default_factory=list)
-    """The names of a frame's columns."""
+    index: Any = None  # the labels of a pandas object, by which its rows are matched with those of the logs
+    columns: list[Any] = field(default_factory=list)  # the names of a frame's columns
     features = frozenset({"array"})
 
     def needs(self, logs: Logs) -> Needs:
@@ -144,29 +142,31 @@ class Model(Reader):
     def _features(self, logs: Logs) -> tuple[str, ...]:
         named = getattr(self.model, "feature_names_in_", None)
         features = logs.declaration.contexts if named is None else tuple(map(str, named))
-        if not features:
-            raise UsageError(
-                "a model needs its features: name their columns in contexts=, in the order the model was fitted on."
-            )
-        return features
+        if features:
+            return features
+        raise UsageError(
+            "a model needs its features: name their columns in contexts=, in the order the model was fitted on."
+        )
 
     def _order(self, logs: Logs) -> tuple[list[int], int]:
         """The position of each class of the model among the actions, and the number of actions."""
-        if not hasattr(self.model, "classes_"):
-            raise UsageError(
-                f"{type(self.model).__name__} has predict_proba but no classes_, so its columns cannot be matched to "
-                "actions; fit it first, or pass a function that returns one probability per action, in order."
-            )
-        classes = [label.item() if isinstance(label, np.generic) else label for label in self.model.classes_]
+        found, wrong = getattr(self.model, "classes_", ()), ""
+        classes = [label.item() if isinstance(label, np.generic) else label for label in found]
         # Where no labels were declared, only positions are known.
         declared = logs.declaration.propensity.actions
         labels = list(declared or range(len(classes)))
-        unknown = [label for label in classes if label not in labels]
-        if unknown or (not declared and classes != labels):
-            raise UsageError(
+        if not hasattr(self.model, "classes_"):
+            wrong = (
+                f"{type(self.model).__name__} has predict_proba but no classes_, so its columns cannot be matched to "
+                "actions; fit it first, or pass a function that returns one probability per action, in order."
+            )
+        elif any(label not in labels for label in classes) or (not declared and classes != labels):
+            wrong = (
                 f"the model's classes are {classes[:10]}, but the actions are {labels[:10]}; list the actions in order, in "
                 "actions=[...]."
             )
+        if wrong:
+            raise UsageError(wrong)
         return [labels.index(label) for label in classes], len(labels)
 
 

@@ -20,12 +20,9 @@ LINEAR = (
 class AdditiveSlate(Policy):
     """The weight of a page is 1 plus the sum over its positions of weight minus 1, and may be negative."""
 
-    column: str
-    """That sum."""
-    positions: int
-    """The most positions of a page."""
-    drop: float
-    """The most by which the weight of a position can fall below 1."""
+    column: str  # that sum
+    positions: int  # the most positions of a page
+    drop: float  # the most by which the weight of a position can fall below 1
     kind = "additive"
     features = frozenset({"additive slate"})
     assumes: ClassVar[tuple[str, ...]] = (LINEAR,)

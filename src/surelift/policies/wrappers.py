@@ -92,8 +92,7 @@ class Bounded(Wrapper):
         probabilities = self.policy.probabilities(decisions, subject)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             largest = 1.0 + probabilities.excess(decisions.propensity)
-        above = largest > self.max_weight * (1.0 + 1e-9)
-        shares, vectors = decisions.shares, probabilities.vectors
+        above, shares, vectors = largest > self.max_weight * (1.0 + 1e-9), decisions.shares, probabilities.vectors
         if shares is not None and vectors is not None and len(shares.values) == len(vectors.values):
             # Check the other actions too: one without support in production would invalidate a controlled bound.
             with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,15 +1,14 @@
 """The quantities a bound is about: a line in the reward, and the offset that makes it nonnegative."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from surelift.arrays import FloatArray
 from surelift.logs.decisions import Limits
 from surelift.logs.units import Piece
 
-Predicted = FloatArray | None
-"""A reward model's predictions for some actions, on [0, 1]; None without a model."""
+Predicted = FloatArray | None  # a reward model's predictions for some actions, on [0, 1]; None without a model
 
 
 class Quantity(Protocol):
@@ -44,16 +43,12 @@ class Quantity(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Value(Quantity):
-    """w r, whose mean is at most the value V, and equal to it if production supports every action.
-
-    It is negative only where a weight can be.
-    """
+    """w r, whose mean is at most the value V, and equal to it if production supports every action."""
 
     def offset_without(self, candidate: str, subtracted: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
         return subtracted[candidate] * limits[candidate].rise
 
 
-@dataclass(frozen=True, slots=True)
 class Shortfall(Value):
     """w (1 - r), whose mean is at most 1 - V: a lower bound on it is an upper bound on V."""
 
@@ -76,7 +71,6 @@ class Gain(Quantity):
         return max((1.0 - share) * candidate_limits.drop, share * candidate_limits.rise)
 
 
-@dataclass(frozen=True, slots=True)
 class Decline(Gain):
     """(w - 1)(1 - r), whose mean is at most V(production) - V(candidate)."""
 
@@ -87,7 +81,7 @@ class Decline(Gain):
 class Difference(Quantity):
     """w r + w' (1 - r) - 1, whose mean is at most V(candidate) - V(over); swap the two for an upper bound."""
 
-    over: str
+    over: str = field()
     paired = True
     control_shares = (0.0, 0.5, 1.0)
     control_prior = (0.25, 0.25, 0.25)  # without control both weights add variance, so plain is never the narrower

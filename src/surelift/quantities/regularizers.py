@@ -44,6 +44,16 @@ class PositiveParameter(Regularizer):
 
 
 @dataclass(frozen=True, slots=True)
+class Smoothing(Regularizer):
+    smoothing: float
+
+
+@dataclass(frozen=True, slots=True)
+class PositiveSmoothing(PositiveParameter):
+    smoothing: float
+
+
+@dataclass(frozen=True, slots=True)
 class Plain(Regularizer):
     """w r."""
 
@@ -75,11 +85,9 @@ class ExponentialSmoothing(Regularizer):
         return rounds.probability * rounds.earned / rounds.propensity**self.alpha
 
 
-@dataclass(frozen=True, slots=True)
-class ImplicitExploration(PositiveParameter):
+class ImplicitExploration(PositiveSmoothing):
     """p r / (q + smoothing/2) (Gabbianelli et al. 2024; the paper, Equation 17)."""
 
-    smoothing: float
     for_densities = False
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
@@ -111,7 +119,6 @@ class Harmonic(Regularizer):
         return np.asarray(rounds.terms / (1.0 - self.strength + self.strength * rounds.weight))
 
 
-@dataclass(frozen=True, slots=True)
 class RepairedHarmonic(Harmonic):
     """w / max(1, 1 - strength + strength w) r: the harmonic regularizer, made valid for a bound."""
 
@@ -121,14 +128,47 @@ class RepairedHarmonic(Harmonic):
         return np.asarray(rounds.terms / np.maximum(1.0, 1.0 - self.strength + self.strength * rounds.weight))
 
 
-@dataclass(frozen=True, slots=True)
-class GlobalClipping(PositiveParameter):
+class GlobalClipping(PositiveSmoothing):
     """min(w r, 1/smoothing) (the paper, Equation 11)."""
-
-    smoothing: float
 
     def values(self, rounds: PolicyRounds) -> FloatArray:
         return np.minimum(rounds.terms, 1.0 / self.smoothing)
+
+
+class LogarithmicSmoothing(Smoothing):
+    """log(1 + smoothing w r) / smoothing; w r itself for a smoothing of 0 (the paper, Equation 14)."""
+
+    def values(self, rounds: PolicyRounds) -> FloatArray:
+        return np.log1p(self.smoothing * rounds.terms) / self.smoothing if self.smoothing else rounds.terms
+
+
+class LinearSmoothing(Smoothing):
+    """p log(1 + smoothing r/q) / smoothing, which is linear in the policy (the paper, Section 4.2)."""
+
+    for_densities = False
+
+    def values(self, rounds: PolicyRounds) -> FloatArray:
+        return rounds.probability * np.log1p(self.smoothing * rounds.earned / rounds.propensity) / self.smoothing
+
+
+class Discrepancy(Smoothing):
+    """(w r)^2 / (1 + smoothing w r): its mean is the paper's S (Equation 15), which bounds bias and variance."""
+
+    shrinks = False
+
+    def values(self, rounds: PolicyRounds) -> FloatArray:
+        return rounds.terms * (rounds.terms / (1.0 + self.smoothing * rounds.terms))
+
+
+class LinearDiscrepancy(Smoothing):
+    """p r^2 / (q^2 + smoothing q r): the same for linear smoothing."""
+
+    shrinks = False
+    for_densities = False
+
+    def values(self, rounds: PolicyRounds) -> FloatArray:
+        q, r = rounds.propensity, rounds.earned
+        return rounds.weight * r * (r / (q + self.smoothing * r))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,53 +191,6 @@ class Custom(Regularizer):
         if wrong:
             raise UsageError(wrong)
         return np.clip(values, 0.0, terms)
-
-
-@dataclass(frozen=True, slots=True)
-class LogarithmicSmoothing(Regularizer):
-    """log(1 + smoothing w r) / smoothing; w r itself for a smoothing of 0 (the paper, Equation 14)."""
-
-    smoothing: float
-
-    def values(self, rounds: PolicyRounds) -> FloatArray:
-        if self.smoothing == 0.0:
-            return rounds.terms
-        return np.log1p(self.smoothing * rounds.terms) / self.smoothing
-
-
-@dataclass(frozen=True, slots=True)
-class LinearSmoothing(Regularizer):
-    """p log(1 + smoothing r/q) / smoothing, which is linear in the policy (the paper, Section 4.2)."""
-
-    smoothing: float
-    for_densities = False
-
-    def values(self, rounds: PolicyRounds) -> FloatArray:
-        return rounds.probability * np.log1p(self.smoothing * rounds.earned / rounds.propensity) / self.smoothing
-
-
-@dataclass(frozen=True, slots=True)
-class Discrepancy(Regularizer):
-    """(w r)^2 / (1 + smoothing w r): its mean is the paper's S (Equation 15), which bounds bias and variance."""
-
-    smoothing: float
-    shrinks = False
-
-    def values(self, rounds: PolicyRounds) -> FloatArray:
-        return rounds.terms * (rounds.terms / (1.0 + self.smoothing * rounds.terms))
-
-
-@dataclass(frozen=True, slots=True)
-class LinearDiscrepancy(Regularizer):
-    """p r^2 / (q^2 + smoothing q r): the same for linear smoothing."""
-
-    smoothing: float
-    shrinks = False
-    for_densities = False
-
-    def values(self, rounds: PolicyRounds) -> FloatArray:
-        q, r = rounds.propensity, rounds.earned
-        return rounds.weight * r * (r / (q + self.smoothing * r))
 
 
 # By name, with its parameter.
