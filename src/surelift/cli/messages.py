@@ -1,4 +1,4 @@
-"""Messages in the words of the command line, in lines of a terminal's width.
+"""Messages in the words of the command line.
 
 The library names Python arguments in its advice, and cyclopts speaks of tokens and parameters.
 """
@@ -29,14 +29,6 @@ _CALLS = {
 }
 _ARGUMENT = re.compile(r"(?<!as )\b([a-z_]+)=(\(low, high\)|\[\.\.\.\]|True|'[^']*')?")
 _VALUES = {"(low, high)": " LOW,HIGH", "[...]": " A,B,...", "True": ""}
-# What is not broken: a command up to the end of its line, what is in quotes, a flag with its placeholder, a word.
-_PIECE = re.compile(
-    r"""(?: (?<=:\ )(?:surelift|pip|cat)\ .*$
-          | (?<!\w)'[^']*'(?!\w) | (?<!\w)"[^"]*"(?!\w)
-          | --[a-z-]+\ (?:[A-Z][A-Z=,.]+|\.\.\.)
-          | \S )+""",
-    re.VERBOSE,
-)
 
 
 def as_flags(message: str) -> str:
@@ -92,26 +84,3 @@ def complaint(error: "CycloptsError") -> str:
     elif isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         wrong = f"what is {error.unused_tokens[0]!r}? Sources come before the flags, and every other value after its flag."
     return f"surelift: {wrong}\nSee '{command} --help'."
-
-
-def wrapped(text: str, width: int) -> str:
-    """The text with line breaks between words; its own breaks and indents stay, and bullets hang.
-
-    >>> print(wrapped("Certificate written; confirm it with: surelift verify c.json SOURCE", 30))
-    Certificate written; confirm
-    it with:
-    surelift verify c.json SOURCE
-    """
-    rows: list[str] = []
-    for line in text.split("\n"):
-        bare = line.lstrip().removeprefix("- ")
-        begin = line[: len(line) - len(bare)] if len(line) > width else line
-        rows.append(begin)
-        blank = ""
-        for piece in _PIECE.findall(line, len(begin)):
-            if blank and len(rows[-1]) + 1 + len(piece) > width:
-                rows.append(" " * len(begin) + piece)
-            else:
-                rows[-1] += blank + piece
-            blank = " "
-    return "\n".join(rows)

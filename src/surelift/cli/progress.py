@@ -86,7 +86,7 @@ def steps(words: Callable[[int, int, Any], str]) -> Iterator[Callable[[int, int,
 
 
 def _counting_bar(source: Any, unit: str, total: int | None) -> AbstractContextManager[Callable[..., None]]:
-    """Units done so far, units per second, and the time left if the total is known."""
+    """A bar of the units so far, units per second, and the time left if the total is known."""
     from rich.progress import SpinnerColumn, Task, TextColumn
     from rich.text import Text
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from surelift.cli.messages import wrapped
+from surelift.cli.wrapping import wrapped
 from surelift.views.formats import harmless
 
 WIDEST = 100

@@ -62,11 +62,10 @@ class Blend(Wrapper):
         return None if inner is None else (inner[0], self.alpha * inner[1])
 
     def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
-        other = self.policy.probabilities(decisions, subject)
+        other, shares = self.policy.probabilities(decisions, subject), decisions.shares
         logged = (1.0 - self.alpha) * decisions.propensity + self.alpha * other.logged
         # Not from ``logged``: a small alpha would be lost in the rounding of a number near 1.
         excess, short = self.alpha * other.excess(decisions.propensity), self.alpha * other.short_of_one
-        shares = decisions.shares
         if shares is None or other.vectors is None or len(shares.values) != len(other.vectors.values):
             return Probabilities(logged, None, excess, short)
         # Use production's shares as weight control sees them, so that rounding pushes no weight below 1 - alpha.
