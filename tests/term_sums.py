@@ -9,6 +9,7 @@ from surelift import Logs
 from surelift.arrays import FloatArray
 from surelift.bounds import BOUNDS
 from surelift.engines import collect
+from surelift.logs.decisions import Limits
 from surelift.policies import Policy
 from surelift.policies.resolve import name_policies
 from surelift.quantities import Quantity, Value
@@ -37,6 +38,9 @@ def collected_from(logs: Logs, policy: Any, method: str, quantity: Quantity | No
 
 def offset_of(candidate: str, quantity: Quantity, policies: Mapping[str, Policy]) -> float:
     """How far below zero a term can be."""
-    limits = {name: policy.limits for name, policy in policies.items()}
+    return offset_under(candidate, quantity, {name: policy.limits for name, policy in policies.items()})
+
+
+def offset_under(candidate: str, quantity: Quantity, limits: Mapping[str, Limits]) -> float:
     plain = choose_method("mixture", "none")
     return plain.plan(candidate, quantity, limits=limits, count=no_count, known=frozenset()).needed.offset

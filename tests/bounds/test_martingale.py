@@ -13,6 +13,7 @@ from surelift.logs.rewards import RewardLine
 from surelift.logs.units import Weights, ends_of
 from surelift.quantities import Decline, Difference, Gain, Quantity, Shortfall, Value
 from tests.laws import LAWS, Law
+from tests.term_sums import offset_under
 
 ALPHAS = (0.05, 0.5, 1.0)
 
@@ -52,7 +53,7 @@ def test_every_factor_is_nonnegative_with_mean_one(name: str, alpha: float) -> N
     chances, new, rival, _, reward = (np.array(column) for column in zip(*law.outcomes(), strict=True))
     assert chances.sum() == pytest.approx(1.0)
     for candidate, quantity, target in cases(law):
-        offset = quantity.offset(candidate, drops)
+        offset = offset_under(candidate, quantity, drops)
         weights = {"new": Weights(new, new - 1), "rival": Weights(rival, rival - 1)}
         terms = terms_of(quantity, candidate, weights, reward) + offset
         assert terms.min() >= -1e-12, (candidate, quantity)
@@ -69,7 +70,7 @@ def test_the_check_can_fail() -> None:
     """A smallest weight that is not true makes a factor negative, and a wrong target moves its mean."""
     law = LAWS["even"]
     chances, new, _, _, reward = (np.array(column) for column in zip(*law.outcomes(), strict=True))
-    offset = Gain().offset("new", {"new": Limits(0.05)})
+    offset = offset_under("new", Gain(), {"new": Limits(0.05)})
     terms = terms_of(Gain(), "new", {"new": Weights(new, new - 1)}, reward) + offset
     assert terms.min() < -0.1
     factors = (1 + 0.5 * new * reward) / (1 + 0.5 * 0.3)
