@@ -1,5 +1,6 @@
 """Is a policy better than production, or than another, on the same rounds?"""
 
+import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,11 +25,11 @@ from surelift.questions.relative import (
     TIPPING_FACTOR,
     check_relative_margin,
     parse_margin,
-    tables_of,
 )
 from surelift.results.improvement import Improvement
 from surelift.results.lift import ZERO_IS_NONE, Measured
 from surelift.statistics.sums import Sums
+from surelift.statistics.weight_table import WeightTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +46,8 @@ class ImprovementsQuestion(Question):
             object.__setattr__(self, "relative_margin", parse_margin(self.margin))
             object.__setattr__(self, "margin", 0.0)
         margin, scale = self.margin, self.declaration.scale
-        if not (is_number(margin) and abs(exact(margin)) <= sys.float_info.max):
+        is_finite = isinstance(margin, float) and math.isfinite(margin)
+        if not is_finite and not (is_number(margin) and abs(exact(margin)) <= sys.float_info.max):
             raise UsageError(f"margin must be a finite number, but is {printed(margin)}.")
         if not -scale.width <= margin < scale.width:
             kind = "cost" if scale.is_cost else "reward"
@@ -90,7 +92,13 @@ class ImprovementsQuestion(Question):
         else:
             gain, loss = self.term(name, Difference(other), count), self.term(other, Difference(name), count)
         lacking = {wanted: capabilities.reason(self.features, wanted) for wanted in (IN_PER_CENT, TIPPING_FACTOR)}
-        tables = () if all(lacking.values()) else tables_of(gain, loss, plain=self.declaration.plain)
+        tables: tuple[WeightTable, ...] = ()
+        if not all(lacking.values()) and 0.0 < gain.needed.offset <= 1.0:
+            # One and the same for both sides where every row stands for itself, beside production.
+            alike = self.declaration.plain and gain.candidate == loss.candidate
+            drop = gain.needed.offset if gain.candidate == loss.candidate else 1.0
+            sides = ((end.candidate, drop, None if alike else end.quantity) for end in (gain, loss))
+            tables = tuple(WeightTable(*side) for side in sides)
         return Claim(
             name, gain, loss, 0.0, {name: self.policies[name], other: baseline}, self.declaration, self.method,
             no_ratio=lacking[IN_PER_CENT], tables=tables,

@@ -193,7 +193,7 @@ def thinned(term: Term) -> Term:
 
 
 def check_delta(delta: float) -> float:
-    if not (is_number(delta) and 0.0 < delta < 1.0):
+    if not (isinstance(delta, float) or is_number(delta)) or not 0.0 < delta < 1.0:
         per_cent = is_number(delta) and 50.0 <= delta < 100.0
         hint = f" For {delta:g}% confidence it is {(100.0 - delta) / 100.0:.12g}." if per_cent else ""
         raise UsageError(

@@ -212,7 +212,7 @@ class Question:
         whole = completed(logs, self.declaration)
         question = self.resolved(whole)
         counts = cache(partial(count_units, whole)) if question.counts_rounds else None
-        return question.answer(collect(whole, question.plan(counts), progress=progress))
+        return question.answered(collect(whole, question.plan(counts), progress=progress))
 
     def completed(self, logs: Logs) -> "Question":
         """The same question, with what a first pass finds of these logs."""
@@ -273,22 +273,19 @@ class Question:
         if not self.tells_faults:
             soundness.refuse_unfit(self, sums)
             soundness.refuse_disproved(self, sums)
-        provenance = self.provenance(sums)
+        whole, notes = self.before_sampling(sums), (*self.declaration.amounts, *soundness.remarks_on(self, sums))
+        provenance = Provenance(
+            question=self.stored, rounds=whole.units, fingerprint=sums.fingerprint, certifies=self.method.bound.certifies,
+            notes=(delta_note(self.delta), *notes) if self.delta > 0.5 else notes,
+        )  # fmt: skip
         if self.by is None:
-            return self.found(self.before_sampling(sums), Place(self.delta, provenance))
+            return self.found(whole, Place(self.delta, provenance))
         return answer_by_segment(self, self.by, sums, provenance)
 
     def found(self, sums: Sums, place: Place) -> Any:
         claims = self.claims(partial(int, place.planned or sums.units)) if self.counts_rounds else self.standing_claims
         judged = {claim.outcome: self.before_sampling(sums.judged_by(claim.outcome)) for claim in claims.values()}
         return self.result(bound_together(claims, judged, place, sides_together=self.sides_together), sums, place)
-
-    def provenance(self, sums: Sums) -> Provenance:
-        said = (*self.declaration.amounts, *soundness.remarks_on(self, sums))
-        return Provenance(
-            question=self.stored, rounds=self.before_sampling(sums).units, fingerprint=sums.fingerprint,
-            certifies=self.method.bound.certifies, notes=(delta_note(self.delta), *said) if self.delta > 0.5 else said,
-        )  # fmt: skip
 
     def before_sampling(self, sums: Sums) -> Sums:
         """The sums of the rounds that were kept, with the number of those there were."""

@@ -64,18 +64,6 @@ def check_relative_margin(margin: float, *, is_cost: bool) -> None:
         raise UsageError(f"margin in per cent must be {possible}, but is {100.0 * margin:g}%.")
 
 
-def tables_of(gain: Term, loss: Term, *, plain: bool) -> tuple[WeightTable, ...]:
-    """For the lower and the upper side: one and the same where every row stands for itself, beside production."""
-    if not 0.0 < gain.needed.offset <= 1.0:
-        return ()
-    if not isinstance(gain.quantity, Gain):
-        return WeightTable(gain.candidate, 1.0, gain.quantity), WeightTable(loss.candidate, 1.0, loss.quantity)
-    drop = gain.needed.offset
-    if plain:
-        return (WeightTable(gain.candidate, drop),) * 2
-    return WeightTable(gain.candidate, drop, gain.quantity), WeightTable(gain.candidate, drop, loss.quantity)
-
-
 @dataclass(frozen=True, slots=True)
 class Ratio:
     """One policy beside another: what the two tables of a claim say."""
@@ -104,29 +92,25 @@ class Ratio:
         of_two = not isinstance(gain.quantity, Gain)
         return cls(sides[0], sides[1], 1.0 if of_two else gain.needed.offset, is_cost, of_two)
 
-    def bounds(self, *, delta: float) -> tuple[float | None, float | None]:
-        """On the lift, each at delta; rounded outwards."""
-        part: Part = "second" if self.is_cost else "first"
-        drop = self.drop
-        low, high = self.gain.least_scale(part, delta=delta), self.decline.least_scale(part, delta=delta)
-        lower = upper = None
-        if self.is_cost:
-            lower = None if math.isinf(low) else drop * (1.0 - low)
-            upper = drop * (1.0 - 1.0 / high) if high > 0.0 else None
-        else:
-            lower = drop * (1.0 / low - 1.0) if low > 0.0 else None
-            upper = None if math.isinf(high) else drop * (high - 1.0)
-        lower = None if lower is None else lower - _ROUNDING * (1.0 + abs(lower))
-        upper = None if upper is None else upper + _ROUNDING * (1.0 + abs(upper))
-        if self.is_cost:
-            return lower, None if upper is None else min(upper, drop)
-        return None if lower is None else max(lower, -drop), upper
-
     def answer(self, margin: float | None, *, delta: float) -> Relative:
-        evidence = 0.0 if margin is None else self.e_value(margin / self.drop)
+        """Bounds on the lift, each at delta and rounded outwards, and the evidence against a margin."""
+        part: Part = "second" if self.is_cost else "first"
+        drop, evidence = self.drop, 0.0 if margin is None else self.e_value(margin / self.drop)
         for level in (delta, delta / 2.0):
             # One-sided bounds may both fail: where they contradict each other at delta, they are held to half of it each.
-            lower, upper = self.bounds(delta=level)
+            low, high = self.gain.least_scale(part, delta=level), self.decline.least_scale(part, delta=level)
+            if self.is_cost:
+                lower = None if math.isinf(low) else drop * (1.0 - low)
+                upper = drop * (1.0 - 1.0 / high) if high > 0.0 else None
+            else:
+                lower = drop * (1.0 / low - 1.0) if low > 0.0 else None
+                upper = None if math.isinf(high) else drop * (high - 1.0)
+            if lower is not None:
+                lower -= _ROUNDING * (1.0 + abs(lower))
+                lower = lower if self.is_cost else max(lower, -drop)
+            if upper is not None:
+                upper += _ROUNDING * (1.0 + abs(upper))
+                upper = min(upper, drop) if self.is_cost else upper
             if lower is None or upper is None or lower <= upper:
                 return Relative(lower, upper, evidence)
         return Relative(e_value=evidence, note=CONTRADICTION)
