@@ -105,7 +105,7 @@ BROKEN = {
     "{": "lines are not JSON",
     '{"_label_cost":0}': "no slots in _outcomes",
     '{"_outcomes":[]}': "no slots in _outcomes",
-    '{"_outcomes":[{"_a":[0],"_p":[1]}]}': "without a number in _label_cost",
+    '{"_outcomes":[{"_a":[0],"_p":[1]}]}': "no number in _label_cost of a slot",
     '{"_outcomes":[{"_label_cost":0,"_a":[0,1],"_p":[1]}]}': "lists _a and _p of equal length",
     '{"_outcomes":[{"_label_cost":0,"_a":[0,0],"_p":[0.5,0.5]}]}': "does not list its actions, from 0, once each",
     '{"_outcomes":[{"_label_cost":0,"_a":[9999999],"_p":[1]}]}': "does not list its actions, from 0, once each",

@@ -120,14 +120,14 @@ BROKEN = {
     "{": "lines are not JSON",
     '{"_label_cost":0}': "no slots in _outcomes",
     '{"_outcomes":[{"_label_cost":0,"_a":[0],"_p":[1]}]}': "read them by the format ccb",
-    '{"_label_cost":0,"_outcomes":[{"_a":0,"_p":1}]}': "without lists _a and _p",
-    '{"_label_cost":0,"_outcomes":[{"_a":[0,1],"_p":[1]}]}': "without lists _a and _p",
+    '{"_label_cost":0,"_outcomes":[{"_a":0,"_p":1}]}': "no lists _a and _p of equal length",
+    '{"_label_cost":0,"_outcomes":[{"_a":[0,1],"_p":[1]}]}': "no lists _a and _p of equal length",
     '{"_label_cost":0,"_outcomes":[{"_a":[0,2],"_p":[0.5,0.5]}]}': "does not list its actions",
     '{"_label_cost":0,"_outcomes":[{"_a":[0,1],"_p":[0.5,0.4]}]}': "do not sum to 1",
     '{"_label_cost":0,"_outcomes":[{"_a":[0,1],"_p":[0.5,"x"]}]}': "not a number",
     '{"_label_cost":0,"_outcomes":[{"_a":1,"_p":0.5}],"c":{"_multi":[{"_slot_id":0}]}}': "does not match the actions",
     '{"_label_cost":0,"_outcomes":[{"_a":1,"_p":0.5}],"c":{"_multi":[{"_slot_id":[0]},2]}}': "does not match the actions",
-    '{"_label_cost":0,"_outcomes":[{"_a":1,"_p":0.5}],"c":{"_multi":7}}': "without lists _a and _p",
+    '{"_label_cost":0,"_outcomes":[{"_a":1,"_p":0.5}],"c":{"_multi":7}}': "no lists _a and _p of equal length",
     '{"_label_cost":"x","_outcomes":[{"_a":[0],"_p":[1]}]}': "no number in _label_cost",
 }
 

@@ -18,7 +18,7 @@ from surelift import capabilities
 from surelift.arrays import FloatArray
 from surelift.batch import Batch
 from surelift.controls.features import ModelFeatures
-from surelift.controls.fitting import Fitted, TrainingRounds, joined, name_of, same_actions, training_needs, training_of
+from surelift.controls.fitting import Fitted, TrainingRounds, name_of, same_actions, training_needs, training_of
 from surelift.controls.model import SAME_ROUNDS, Predictor, RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import Needs, Slice, Source
@@ -153,13 +153,13 @@ class _Refitting(_Predicting):
 
     def _predict(self, training: TrainingRounds, seen: int) -> FloatArray:
         if self._fitted is None:
-            self._fitted = Fitted(self._estimator, None, self.actions)
+            self._fitted = Fitted(self._estimator, training.only(slice(0)), self.actions)
         if self._due <= LAST:
             self._kept.append(training)
         parts, begin = [], 0
         for end in self._refits(seen):
             parts.append(self._fitted.predict(training.features[begin:end]))
-            self._kept = [joined(self._kept)]
+            self._kept = [TrainingRounds.joined(self._kept)]
             self._fitted = Fitted(self._estimator, self._kept[0].only(slice(seen + end)), self.actions)
             begin = end
         parts.append(self._fitted.predict(training.features[begin:]))
@@ -206,4 +206,4 @@ def _whole_training(logs: Logs, features: ModelFeatures) -> tuple[TrainingRounds
         refuse_faults(invalid, rows=rows)
     if not kept:
         raise LogsError("the log to fit the reward model on is empty.")
-    return joined(kept), actions, origins
+    return TrainingRounds.joined(kept), actions, origins

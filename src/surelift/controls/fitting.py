@@ -7,7 +7,7 @@ encoded; y holds the rewards scaled to [0, 1].
 
 import copy
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,8 +34,7 @@ _WORTH_THREADS = 20_000
 @dataclass(frozen=True, slots=True)
 class TrainingRounds:
     features: FloatArray  # (rounds, contexts)
-    categorical: tuple[bool, ...]
-    """Which contexts hold category codes."""
+    categorical: tuple[bool, ...]  # the contexts that hold category codes
     action: IntArray
     reward: FloatArray
 
@@ -43,22 +42,23 @@ class TrainingRounds:
         return replace(self, features=self.features[chosen], action=self.action[chosen], reward=self.reward[chosen])
 
 
-def joined(parts: Sequence[TrainingRounds]) -> TrainingRounds:
-    arrays = ([getattr(part, name) for part in parts] for name in ("features", "action", "reward"))
-    features, action, reward = map(np.concatenate, arrays)
-    return TrainingRounds(features, parts[-1].categorical, action, reward)
+    @classmethod
+    def joined(cls, parts: Sequence["TrainingRounds"]) -> "TrainingRounds":
+        arrays = ([getattr(part, name) for part in parts] for name in ("features", "action", "reward"))
+        features, action, reward = map(np.concatenate, arrays)
+        return cls(features, parts[-1].categorical, action, reward)
 
 
 class Fitted:
     """A fitted estimator, or a constant if there is nothing to fit."""
 
-    def __init__(self, estimator: Any, training: TrainingRounds | None, actions: int) -> None:
-        self._actions, self._rounds = actions, 0 if training is None else len(training.reward)
-        self._constant: float | None = 0.5 if training is None or not self._rounds else float(training.reward[0])
-        if training is None or (training.reward == self._constant).all():
-            return
-        self._constant = None
+    def __init__(self, estimator: Any, training: TrainingRounds, actions: int) -> None:
+        self._actions, self._rounds, self._name = actions, len(training.reward), name_of(estimator)
         self._default, self._linear = estimator is None, isinstance(estimator, str)
+        self._constant = float(training.reward[0]) if self._rounds else 0.5
+        self._is_constant = bool((training.reward == self._constant).all())
+        if self._is_constant:
+            return
         # Count codes in the training rounds only: a code that first appears later is not known yet.
         self._codes = [
             int(np.nanmax(column, initial=-1.0)) + 1 if codes else 0
@@ -69,8 +69,9 @@ class Fitted:
             contexts = self._contexts(training.features)
             self._estimator: Any = Linear.fitted(contexts, training.action, training.reward, actions)
             return
+        own = _default_estimator(training, actions) if estimator is None else estimator
         with self._attributed("copied and fitted"):
-            self._estimator = _default_estimator(training, actions) if estimator is None else copy.deepcopy(estimator)
+            self._estimator = copy.deepcopy(own)
             target = training.reward
             if hasattr(self._estimator, "predict_proba") and np.isin(target, (0.0, 1.0)).all():
                 target = target.astype(np.int64)
@@ -79,7 +80,7 @@ class Fitted:
     def predict(self, features: FloatArray) -> FloatArray:
         """The expected reward of every action, shape (rounds, actions), on [0, 1]."""
         rounds, actions = len(features), self._actions
-        if self._constant is not None:
+        if self._is_constant:
             return np.full((rounds, actions), self._constant)
         if self._linear:
             return within_range(self._estimator.predict(self._contexts(features)))
@@ -98,17 +99,13 @@ class Fitted:
         try:
             with ExitStack() as stack:
                 if self._default and self._rounds < _WORTH_THREADS:
-                    with suppress(ModuleNotFoundError):  # it comes with scikit-learn, which is then missed
-                        from threadpoolctl import threadpool_limits
+                    from threadpoolctl import threadpool_limits  # it comes with scikit-learn
 
-                        stack.enter_context(threadpool_limits(1))
+                    stack.enter_context(threadpool_limits(1))
                 yield
-        except UsageError:
-            raise
         except Exception as error:
-            name = name_of(None) if self._default else type(getattr(self, "_estimator", None)).__name__
             raise UsageError(
-                f"the reward model {name} could not be {action}, with {self._rounds:,} training rounds: {error}"
+                f"the reward model {self._name} could not be {action}, with {self._rounds:,} training rounds: {error}"
             ) from error
 
     def _design(self, features: FloatArray, action: IntArray) -> FloatArray:

@@ -19,18 +19,8 @@ from typing import Any
 import pyarrow as pa
 
 from surelift.arrays import ArrowTable
-from surelift.importers.events import (
-    Events,
-    Found,
-    Imported,
-    Paths,
-    Range,
-    files_of,
-    is_number,
-    json_object,
-    numbered,
-    to_table,
-)
+from surelift.importers.events import Events, Found, Imported, Line, Paths, Range, Row, files_of, numbered, to_table
+from surelift.importers.values import is_number, json_object
 from surelift.policies.resolve import uniform
 from surelift.traits.logs import Logs
 
@@ -63,8 +53,7 @@ def rllib(paths: Paths, *, cluster_max: int, reward_range: Range = (0, 1), actio
     files = files_of([Path(path) / "*.json" if Path(path).is_dir() else path for path in listed])
     others, observed = _first_columns(files)
     schema = pa.schema(_COLUMNS | dict.fromkeys(others, pa.float64()))
-    read = partial(_parse, schema=schema, others=others)
-    source = Events(files, what="RLlib episodes", schema=schema, parse=read, ends=_ends_an_episode)
+    source = Events(files, "RLlib episodes", schema, partial(_parse, schema=schema, others=others), _ends_an_episode)
     logs = Logs(
         source, reward="reward", propensity="propensity", action="action", cluster="episode", cluster_max=cluster_max,
         position="t", reward_range=reward_range, action_count=action_count, contexts=["obs"] if observed else None,
@@ -73,24 +62,18 @@ def rllib(paths: Paths, *, cluster_max: int, reward_range: Range = (0, 1), actio
     return Imported(logs, {} if action_count is None else {"uniform": uniform()})
 
 
-def _first_columns(files: list[str]) -> tuple[tuple[str, ...], bool]:
+def _first_columns(files: list[str]) -> tuple[list[str], bool]:
     """The other columns of numbers that the first batch has, and whether it has observations that can be read."""
-    for path in files:
-        for _, line in numbered(path):
-            batch = _batch(line)
-            if isinstance(batch, str):
-                continue
-            steps = batch.get("rewards")
-            size = len(steps) if isinstance(steps, list) else -1
-            others = tuple(name for name, values in batch.items() if name not in _OWN and _numbers(values, size))
-            return others, _vectors(batch.get("obs"), size)
-    return (), False
+    read = (_batch(line) for path in files for _, line in numbered(path))
+    batch = next((batch for batch in read if not isinstance(batch, str)), {})
+    steps = batch.get("rewards")
+    size = len(steps) if isinstance(steps, list) else -1
+    others = [name for name, values in batch.items() if name not in _OWN and _are_numbers(values, size)]
+    return others, _are_vectors(batch.get("obs"), size)
 
 
-def _parse(
-    lines: list[tuple[int, bytes]], path: str, report: Found, *, schema: pa.Schema, others: tuple[str, ...]
-) -> ArrowTable:
-    rows: list[tuple[Any, ...]] = []
+def _parse(lines: list[Line], path: str, report: Found, *, schema: pa.Schema, others: list[str]) -> ArrowTable:
+    rows: list[Row] = []
     for number, line in lines:
         if not line.strip():
             continue
@@ -109,15 +92,14 @@ def _parse(
 
 
 def _ends_an_episode(line: bytes) -> bool:
-    """A piece of the file may end after this line."""
     batch = _batch(line)
     return isinstance(batch, str) or _ended(batch, -1) is not False
 
 
 def _ended(batch: dict[str, Any], step: int) -> bool | None:
     """True if an episode ended with this step; None if the batch does not say."""
-    said = [values[step] for name in _ENDS if isinstance(values := batch.get(name), list) and len(values) > max(step, 0)]
-    return any(said) if said else None
+    ends = [values[step] for name in _ENDS if isinstance(values := batch.get(name), list) and len(values) > max(step, 0)]
+    return any(ends) if ends else None
 
 
 def _batch(line: bytes) -> dict[str, Any] | str:
@@ -132,41 +114,37 @@ def _batch(line: bytes) -> dict[str, Any] | str:
     return batch if isinstance(batch, dict) else "lines are not JSON objects"
 
 
-def _steps(batch: dict[str, Any], others: tuple[str, ...]) -> list[tuple[Any, ...]] | str:
+def _steps(batch: dict[str, Any], others: list[str]) -> list[Row] | str:
     """A row for each step, or what is wrong with the batch."""
     rewards = batch.get("rewards")
     if not isinstance(rewards, list):
         return "batches have no list of rewards"
-    size, lists = len(rewards), dict[str, list[Any]]()
+    size = len(rewards)
     for name in ("eps_id", "t", "actions", "rewards", *others):
         values = batch.get(name)
         if not isinstance(values, list) or len(values) != size:
             return f"batches have no list of {name} as long as that of rewards"
-        if name != "eps_id" and not _numbers(values, size):
+        if name != "eps_id" and not _are_numbers(values, size):
             return f"batches have an entry in {name} that is not a number"
-        lists[name] = values
-    if not all(isinstance(name, int | str) for name in lists["eps_id"]):
+    if not all(isinstance(name, int | str) for name in batch["eps_id"]):
         return "batches have an entry in eps_id that is neither a number nor text"
-    if not all(isinstance(number, int) for number in lists["t"] + lists["actions"]):
+    if not all(isinstance(number, int) for number in batch["t"] + batch["actions"]):
         return "batches have an action, or a step t, that is not a whole number; continuous actions are not supported"
     chances, logarithms = batch.get("action_prob"), batch.get("action_logp")
-    if chances is None and _numbers(logarithms, size):
+    if chances is None and _are_numbers(logarithms, size):
         chances = [math.exp(min(log, 1.0)) for log in logarithms or ()]  # one above 0 is refused as a probability above 1
-    if not _numbers(chances, size):
+    if not _are_numbers(chances, size):
         return "batches have no number in action_prob, or in action_logp, for every step; it has no default"
-    seen = batch["obs"] if _vectors(batch.get("obs"), size) else [None] * size
+    episodes = map(str, batch["eps_id"])
+    seen = batch["obs"] if _are_vectors(batch.get("obs"), size) else [None] * size
     ended = [_ended(batch, step) for step in range(size)]
-    columns: tuple[Any, ...] = (chances, lists["actions"], map(str, lists["eps_id"]), lists["t"], seen, ended)
-    return list(zip(rewards, *columns, *(lists[name] for name in others), strict=True))
+    columns = (rewards, chances, batch["actions"], episodes, batch["t"], seen, ended, *(batch[name] for name in others))
+    return list(zip(*columns, strict=True))
 
 
-def _numbers(values: Any, size: int) -> bool:
-    return isinstance(values, list) and len(values) == size and all(map(is_number, values))
+def _are_numbers(values: Any, size: int | None = None) -> bool:
+    return isinstance(values, list) and size in (None, len(values)) and all(map(is_number, values))
 
 
-def _vectors(values: Any, size: int) -> bool:
-    return (
-        isinstance(values, list)
-        and len(values) == size
-        and all(isinstance(row, list) and _numbers(row, len(row)) for row in values)
-    )
+def _are_vectors(values: Any, size: int) -> bool:
+    return isinstance(values, list) and len(values) == size and all(_are_numbers(row) for row in values)

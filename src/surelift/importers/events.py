@@ -2,9 +2,7 @@
 
 import gzip
 import io
-import json
 import os
-import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -26,9 +24,12 @@ from surelift.saving import write_beside
 from surelift.traits.logs import Logs
 
 BYTES_PER_PIECE = 1 << 24
+NO_COLUMNS = pa.schema([])
 Paths = str | Path | Sequence[str | Path]
 Names = Sequence[str]
 Range = tuple[float, float]
+Line = tuple[int, bytes]
+Row = tuple[Any, ...]
 
 
 @dataclass(slots=True)
@@ -54,37 +55,26 @@ class Found:
             )
 
 
-Parse = Callable[..., ArrowTable]
-"""From numbered lines, their path and what is to be reported, to a table."""
-
-
+@dataclass(eq=False)
 class Events:
-    """A source of rounds for ``Logs``; invalid lines are counted and rejected.
+    """A source of rounds for ``Logs``; invalid lines are counted and rejected."""
 
-    ``parse`` turns numbered lines into a table and reports what it could not read; ``ends`` says after which lines a piece
-    may end, if an event has several lines. ``contexts`` are further columns, which ``parse`` adds where they are
-    ``wanted``; ``unread`` says of others why they are not columns.
-    """
+    ordered: ClassVar[bool] = True
+    paths: list[str]
+    what: str
+    schema: pa.Schema
+    parse: Callable[..., ArrowTable]
+    """From numbered lines, their path and what is ``Found``, to a table; it adds the contexts that are ``wanted``."""
+    ends: Callable[[bytes], bool] | None = None
+    """After which lines a piece may end, if an event has several."""
+    contexts: pa.Schema = NO_COLUMNS
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """Why other features are not columns."""
+    left_out: Counter[str] = field(default_factory=Counter, init=False)
+    """Lines that are not decisions, by reason, from the last complete pass."""
 
-    ordered = True
-
-    def __init__(
-        self,
-        paths: Paths,
-        *,
-        what: str,
-        schema: pa.Schema,
-        parse: Parse,
-        ends: Callable[[bytes], bool] | None = None,
-        contexts: pa.Schema | None = None,
-        unread: Mapping[str, str] | None = None,
-    ) -> None:
-        self.paths, self.what, self.unread = files_of(paths), what, unread or {}
+    def __post_init__(self) -> None:
         self._states = {path: state_of(path) for path in self.paths}
-        self.left_out: Counter[str] = Counter()
-        """Lines that are not decisions, by reason, from the last complete pass."""
-        self._schema, self._parse, self._ends = schema, parse, ends
-        self._contexts = pa.schema([]) if contexts is None else contexts
         self._count: int | None = None
 
     @property
@@ -92,19 +82,18 @@ class Events:
         return name_of_files(self.paths)
 
     def column_names(self) -> list[str]:
-        return [*self._schema.names, *self._contexts.names]
+        return [*self.schema.names, *self.contexts.names]
 
     def count(self) -> int:
         if self._count is None:
-            self._count = sum(batch.table.num_rows for batch in self.batches(Needs(read=(self._schema.names[0],))))
+            self._count = sum(batch.table.num_rows for batch in self.batches(Needs(read=(self.schema.names[0],))))
         return self._count
 
     def batches(self, needs: Needs) -> Iterator[TableBatch]:
-        report, start = Found(), 0
-        names = needs.columns()
-        wanted = pa.schema([each for each in self._contexts if each.name in names])
-        parse = partial(self._parse, wanted=wanted) if len(wanted) else self._parse
-        schema = pa.schema([*self._schema, *wanted])
+        report, start, names = Found(), 0, needs.columns()
+        wanted = pa.schema([each for each in self.contexts if each.name in names])
+        parse = partial(self.parse, wanted=wanted) if len(wanted) else self.parse
+        schema = pa.schema([*self.schema, *wanted])
         for path in self.paths:
             place_start = start
             for lines in self._pieces(path):
@@ -119,32 +108,18 @@ class Events:
             require_unchanged(path, state)
         self.left_out = report.left_out
 
-    def _pieces(self, path: str) -> Iterator[list[tuple[int, bytes]]]:
-        lines, size = list[tuple[int, bytes]](), 0
+    def _pieces(self, path: str) -> Iterator[list[Line]]:
+        lines, size = list[Line](), 0
         for number, line in numbered(path):
             lines.append((number, line))
             size += len(line)
-            if size >= BYTES_PER_PIECE and (self._ends is None or self._ends(line)):
+            if size >= BYTES_PER_PIECE and (self.ends is None or self.ends(line)):
                 yield lines
                 lines, size = [], 0
-        if lines:
-            yield lines
+        yield lines
 
 
-def is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-
-
-def json_object(line: bytes) -> dict[str, Any] | str:
-    """A JSON object, or what is wrong with it."""
-    try:
-        content = json.loads(line)
-    except (ValueError, RecursionError):
-        return "lines are not JSON"
-    return content if isinstance(content, dict) else "lines are not JSON objects"
-
-
-def to_table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> ArrowTable:
+def to_table(rows: list[Row], schema: pa.Schema) -> ArrowTable:
     columns = zip(*rows, strict=True) if rows else [()] * len(schema)
     try:
         return pa.table(dict(zip(schema.names, columns, strict=True)), schema=schema)
@@ -163,7 +138,7 @@ def files_of(paths: Any) -> list[str]:
     return sorted(files)
 
 
-def numbered(path: str) -> Iterator[tuple[int, bytes]]:
+def numbered(path: str) -> Iterator[Line]:
     """The lines of a file, gzipped or not, numbered from 1."""
     try:
         with gzip.open(raw(path)) if path.endswith(".gz") else io.BufferedReader(raw(path)) as file:

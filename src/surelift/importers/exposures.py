@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from surelift.arrays import ArrowColumn, ArrowTable, BoolArray, pc
+from surelift.arrays import ArrowColumn, ArrowTable, pc
 from surelift.errors import LogsError, UsageError, is_number
 from surelift.importers.events import Imported, Range
 from surelift.logs.batch import Needs
 from surelift.logs.sources.recognise import open_source
 from surelift.logs.sources.tables import REMOTE
-from surelift.policies.policy import Policy
 from surelift.policies.resolve import chosen
 from surelift.traits.logs import Logs
 
@@ -49,24 +48,22 @@ def growthbook(
         reward_range: What a reward can be.
     """
     shares = _shares(weights)
-    table = _read(exposures, experiment, [user, reward, *(contexts or ())])
-    if pa.types.is_string(table[_TIME].type) or pa.types.is_large_string(table[_TIME].type):
-        table = _with(table, _TIME, _moments(table[_TIME]))
+    table = _of_experiment(_read(exposures, [user, reward, *(contexts or ())]), experiment)
+    table = _with(table, _TIME, _moments(table[_TIME]))
     table = table.take(pc.sort_indices(table, sort_keys=[(_TIME, "ascending")]))
     variation = pc.cast(table[_VARIATION], pa.string())
     table = _with(table, _VARIATION, variation)
-    known = np.asarray(pc.is_in(variation, value_set=pa.array(shares, pa.string())))
-    _refuse(~known, table, user, f"a variation that weights= does not name; it names {', '.join(shares)}")
-    _, first, codes = np.unique(
-        np.asarray(table[user].combine_chunks().dictionary_encode().indices), return_index=True, return_inverse=True
-    )
+    unknown = pc.invert(pc.is_in(variation, value_set=pa.array(shares, pa.string())))
+    _refuse(unknown, table, user, f"a variation that weights= does not name; it names {', '.join(shares)}")
+    codes = np.asarray(table[user].combine_chunks().dictionary_encode().indices)
+    _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
     for column, what in (
         (variation, "another variation than that user's first: weights or seed changed, so keep one phase"),
         (table[reward], f"another {reward!r} than that user's first; give what the user earned in all"),
     ):
-        own, other = column.combine_chunks(), column.take(pa.array(first[codes])).combine_chunks()
-        same = pc.or_(pc.fill_null(pc.equal(own, other), False), pc.and_(pc.is_null(own), pc.is_null(other)))
-        _refuse(~np.asarray(same), table, user, what)
+        other = column.take(pa.array(first[codes]))
+        same = pc.or_(pc.fill_null(pc.equal(column, other), False), pc.and_(pc.is_null(column), pc.is_null(other)))
+        _refuse(pc.invert(same), table, user, what)
     kept = table.take(pa.array(np.sort(first)))
     constant = {f"weight_{name}": pa.array(np.full(len(first), share)) for name, share in shares.items()}
     constant |= {f"all_{name}": pa.array([name] * len(first)) for name in shares}
@@ -78,62 +75,69 @@ def growthbook(
         kept, reward=reward, action=_VARIATION, actions=list(shares), logging=[f"weight_{name}" for name in shares],
         contexts=contexts, time=_TIME, id=user, reward_range=reward_range, assumes=[DRAWN],
     )  # fmt: skip
-    policies: dict[str, Policy] = {name: chosen(f"all_{name}") for name in shares}
-    again = table.num_rows - len(first)
-    return Imported(logs, policies, {"later exposures of a user": again} if again else {})
+    later = table.num_rows - len(first)
+    merged = {"later exposures of a user": later} if later else {}
+    return Imported(logs, {name: chosen(f"all_{name}") for name in shares}, merged)
 
 
 def _shares(weights: Any) -> dict[str, float]:
-    listed = weights if isinstance(weights, Mapping) else dict(enumerate(np.atleast_1d(weights).tolist()))
-    shares = {str(name): share for name, share in listed.items()}
-    if not all(is_number(share) and share >= 0.0 for share in shares.values()) or (
-        abs(math.fsum(shares.values()) - 1.0) > 1e-6
-    ):
+    shares = weights if isinstance(weights, Mapping) else dict(enumerate(np.atleast_1d(weights).tolist()))
+    valid = all(is_number(share) and share >= 0.0 for share in shares.values())
+    if not valid or abs(math.fsum(shares.values()) - 1.0) > 1e-6:
         raise UsageError(f"the weights must be the variations' shares, which sum to 1, but are {weights!r}.")
-    return {name: float(share) for name, share in shares.items()}
+    return {str(name): float(share) for name, share in shares.items()}
 
 
-def _read(exposures: Any, experiment: str | None, asked: Sequence[str]) -> ArrowTable:
+def _read(exposures: Any, asked: Sequence[str]) -> ArrowTable:
     source = open_source(exposures)
     if isinstance(source, REMOTE):
         raise UsageError("exposures are put in order in this process; fetch them first, as with to_pandas().")
     names = tuple(source.column_names())
     if absent := [name for name in (_EXPERIMENT, _VARIATION, _TIME, *asked) if name not in names]:
         raise UsageError(f"the exposures have no column {absent[0]!r}; they have {', '.join(names)}.")
+    user = asked[0]
     # A user's id stays text: as numbers, 01 and 1 would be one user.
-    others = tuple(name for name in names if name != asked[0])
-    tables = [batch.table for batch in source.batches(Needs(read=(asked[0],), handed_on=others))]
+    others = tuple(name for name in names if name != user)
+    tables = [batch.table for batch in source.batches(Needs(read=(user,), handed_on=others))]
     if not tables:
         raise LogsError("there are no exposures. Nothing was computed.")
     table = pa.concat_tables(tables, promote_options="permissive")
-    for name in (_EXPERIMENT, _VARIATION, _TIME, asked[0]):
-        _refuse(np.asarray(pc.is_null(table[name])), table, asked[0], f"no {name!r}; a round needs it")
-    of = pc.cast(table[_EXPERIMENT], pa.string())
-    found = sorted(pc.unique(of).to_pylist())
-    if (experiment is None and len(found) > 1) or (experiment is not None and experiment not in found):
+    for name in (_EXPERIMENT, _VARIATION, _TIME, user):
+        _refuse(pc.is_null(table[name]), table, user, f"no {name!r}; a round needs it")
+    return table
+
+
+def _of_experiment(table: ArrowTable, experiment: str | None) -> ArrowTable:
+    experiments = pc.cast(table[_EXPERIMENT], pa.string())
+    found = sorted(pc.unique(experiments).to_pylist())
+    if experiment is None and len(found) == 1:
+        return table
+    if experiment not in found:
         missing = "" if experiment is None else f"there are no exposures of {experiment!r}; "
         raise UsageError(f"{missing}name one, experiment=: {', '.join(found)}.")
-    return table if experiment is None else table.filter(pc.equal(of, experiment))
+    return table.filter(pc.equal(experiments, experiment))
 
 
 def _with(table: ArrowTable, name: str, column: ArrowColumn) -> ArrowTable:
     return table.set_column(table.column_names.index(name), name, column)
 
 
-def _moments(texts: ArrowColumn) -> ArrowColumn:
+def _moments(times: ArrowColumn) -> ArrowColumn:
+    if not (pa.types.is_string(times.type) or pa.types.is_large_string(times.type)):
+        return times
     for zone in (None, "UTC"):
         try:
-            return pc.cast(texts, pa.timestamp("us", zone))
+            return pc.cast(times, pa.timestamp("us", zone))
         except pa.ArrowInvalid as error:
             refusal = error
     raise UsageError(f"{_TIME!r} must hold moments, all with a zone or all without: {refusal}")
 
 
-def _refuse(wrong: BoolArray, table: ArrowTable, user: str, what: str) -> None:
-    if not wrong.any():
-        return
-    row = table.slice(int(wrong.argmax()), 1).to_pylist()[0]
-    raise LogsError(
-        f"{np.count_nonzero(wrong):,} of {len(wrong):,} exposures have {what}. The first is that of {user} {row[user]!r} at "
-        f"{row[_TIME]}, with {_VARIATION} {row[_VARIATION]!r}. Nothing was computed."
-    )
+def _refuse(wrong: Any, table: ArrowTable, user: str, what: str) -> None:
+    found = np.asarray(wrong)
+    if found.any():
+        row = table.slice(int(found.argmax()), 1).to_pylist()[0]
+        raise LogsError(
+            f"{np.count_nonzero(found):,} of {len(found):,} exposures have {what}. The first is that of {user} "
+            f"{row[user]!r} at {row[_TIME]}, with {_VARIATION} {row[_VARIATION]!r}; nothing was computed."
+        )

@@ -27,7 +27,7 @@ FORMATS: dict[str, Callable[..., Imported]] = {
 
 
 def read(kind: str, paths: Sequence[str | Path], *, where: str | None = None, **options: Any) -> Imported:
-    known = {name: option for name, option in _options(kind).items() if name != "paths"}
+    known = _options(kind)
     other = [option for option in options if option not in known]
     missing = [name for name, option in known.items() if option.default is option.empty and name not in options]
     wrong = ""
@@ -45,13 +45,14 @@ def read(kind: str, paths: Sequence[str | Path], *, where: str | None = None, **
     return replace(brought, logs=brought.logs.declared_as(brought.logs.declaration.declared(where=where)))
 
 
-def _options(kind: str) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(FORMATS[kind]).parameters if kind in FORMATS else {}
+def _options(kind: str) -> dict[str, inspect.Parameter]:
+    parameters = inspect.signature(FORMATS[kind]).parameters if kind in FORMATS else {}
+    return {name: option for name, option in parameters.items() if name != "paths"}
 
 
 def read_declared(kind: str, paths: Sequence[str | Path], declared: Mapping[str, Any]) -> Logs:
     """The logs a certificate refers to, with the importer's options taken from its declaration."""
-    names = {"items": "action_count"}
-    stored = {name: declared.get(names.get(name, name)) for name in _options(kind) if names.get(name, name) in declared}
+    roles = {name: "action_count" if name == "items" else name for name in _options(kind)}
+    stored = {name: declared[role] for name, role in roles.items() if role in declared}
     given = {name: value for name, value in stored.items() if not isinstance(value, str)}
     return read(kind, paths, where=declared.get("where"), **given).logs

@@ -6,12 +6,10 @@ from typing import Any
 import pyarrow as pa
 
 from surelift.errors import UsageError
-from surelift.importers.events import Found, Imported, Range, is_number
-from surelift.policies.policy import Policy
+from surelift.importers.events import Found, Imported, Range
+from surelift.importers.values import is_number
 from surelift.policies.resolve import as_policy, uniform
 from surelift.traits.logs import Logs
-
-_SOURCE = "the interactions"
 
 
 def coba(interactions: Any, learners: Mapping[str, Any] | None = None, *, reward_range: Range = (0, 1)) -> Imported:
@@ -26,54 +24,49 @@ def coba(interactions: Any, learners: Mapping[str, Any] | None = None, *, reward
             must not have learned from these interactions.
         reward_range: What a reward can be.
     """
-    report = Found()
-    rows = [_row(interaction, number, report) for number, interaction in enumerate(_read(interactions), 1)]
+    report, learners = Found(), learners or {}
+    found = list(_read(interactions))
+    for number, each in enumerate(found, 1):
+        if fault := _fault(each):
+            report.breaks(fault, "the interactions", number, str(each))
     report.refuse("logged interactions of coba")
-    if not rows:
-        raise UsageError("there is no interaction in the environment; give one that was logged, or a list of interactions.")
-    names = list(dict.fromkeys(name for row in rows for name in row["features"]))
+    features = [_features(each.get("context")) for each in found]
+    names = list(dict.fromkeys(name for row in features for name in row))
+    own = {"reward", "propensity", "action", "action_count"} | {f"p_{name}" for name in learners}
+    wrong = ""
+    if not found:
+        wrong = "there is no interaction in the environment; give one that was logged, or a list of interactions."
+    elif taken := sorted(own & set(names)):
+        wrong = f"a feature of the context is named {taken[0]!r}, as a column of the log is; rename the feature."
+    if wrong:
+        raise UsageError(wrong)
     columns = {
-        "reward": pa.array([row["reward"] for row in rows], pa.float64()),
-        "propensity": pa.array([row["probability"] for row in rows], pa.float64()),
-        "action": pa.array([row["place"] for row in rows], pa.int64()),
-        "action_count": pa.array([len(row["actions"]) for row in rows], pa.int64()),
+        "reward": pa.array([each["reward"] for each in found], pa.float64()),
+        "propensity": pa.array([each["probability"] for each in found], pa.float64()),
+        "action": pa.array([list(each["actions"]).index(each["action"]) for each in found], pa.int64()),
+        "action_count": pa.array([len(each["actions"]) for each in found], pa.int64()),
+        **{f"p_{name}": pa.array(_scores(name, learner, found)) for name, learner in learners.items()},
     }
-    scores = {f"p_{name}": pa.array(_scores(name, learner, rows)) for name, learner in (learners or {}).items()}
-    if taken := sorted((columns.keys() | scores.keys()) & set(names)):
-        raise UsageError(f"a feature of the context is named {taken[0]!r}, as a column of the log is; rename the feature.")
     for name in names:
         try:
-            columns[name] = pa.array([row["features"].get(name) for row in rows])
+            columns[name] = pa.array([row.get(name) for row in features])
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise UsageError(f"the feature {name!r} of the contexts is not of one type: {error}") from error
     logs = Logs(
-        pa.table(columns | scores), reward="reward", propensity="propensity", action="action",
-        action_count="action_count", contexts=names or None, reward_range=reward_range,
+        pa.table(columns), reward="reward", propensity="propensity", action="action", action_count="action_count",
+        contexts=names or None, reward_range=reward_range,
     )  # fmt: skip
-    policies: dict[str, Policy] = {name: as_policy(f"p_{name}") for name in learners or {}}
-    return Imported(logs, {**policies, "uniform": uniform()})
+    return Imported(logs, {**{name: as_policy(f"p_{name}") for name in learners}, "uniform": uniform()})
 
 
 def _read(interactions: Any) -> Iterable[Any]:
-    if hasattr(interactions, "read"):
-        found: Iterable[Any] = interactions.read()
-        return found
-    if not isinstance(interactions, Iterable) or isinstance(interactions, str | Mapping) or hasattr(interactions, "logged"):
+    found: Any = interactions.read() if hasattr(interactions, "read") else interactions
+    if not isinstance(found, Iterable) or isinstance(found, str | Mapping) or hasattr(found, "logged"):
         raise UsageError(
-            f"coba's interactions are a list of dicts or an environment, not a {type(interactions).__name__}; of coba's "
+            f"coba's interactions are a list of dicts or an environment, not a {type(found).__name__}; of coba's "
             "Environments give one of them, environments[0]."
         )
-    return interactions
-
-
-def _row(interaction: Any, number: int, report: Found) -> dict[str, Any]:
-    """The values used of an interaction; a fault is reported."""
-    fault = _fault(interaction)
-    if fault:
-        report.breaks(fault, _SOURCE, number, str(interaction))
-        return {}
-    kept = {name: interaction.get(name) for name in ("reward", "probability", "actions", "action", "context")}
-    return {**kept, "place": list(kept["actions"]).index(kept["action"]), "features": _features(kept["context"])}
+    return found
 
 
 def _fault(interaction: Any) -> str:
@@ -101,12 +94,12 @@ def _features(context: Any) -> dict[str, Any]:
     return {"x0": context}
 
 
-def _scores(name: str, learner: Any, rows: list[dict[str, Any]]) -> list[float]:
-    if not callable(getattr(learner, "score", None)):
-        raise UsageError(f"learner {name!r} has no score(context, actions, action), its probability of an action.")
-    try:
-        return [float(learner.score(row["context"], row["actions"], row["action"])) for row in rows]
-    except NotImplementedError as error:
-        raise UsageError(
-            f"learner {name!r} cannot score an action ({error}); give its probability of the logged action as a column."
-        ) from error
+def _scores(name: str, learner: Any, found: Sequence[Mapping[str, Any]]) -> list[float]:
+    wrong, refusal = "has no score(context, actions, action), its probability of an action.", None
+    if callable(getattr(learner, "score", None)):
+        try:
+            return [float(learner.score(each.get("context"), each["actions"], each["action"])) for each in found]
+        except NotImplementedError as error:
+            refusal = error
+            wrong = f"cannot score an action ({error}); give its probability of the logged action as a column."
+    raise UsageError(f"learner {name!r} {wrong}") from refusal

@@ -38,28 +38,27 @@ def obp(
         reward_range: What a reward can be.
         name: The name of the candidate.
     """
+    required, wrong = ("reward", "pscore", "action"), ""
     if not isinstance(bandit_feedback, Mapping):
-        raise UsageError(f"bandit_feedback must be obp's dict, but is a {type(bandit_feedback).__name__}.")
-    bandit_feedback = aligned({**bandit_feedback, **({} if time is None else {"time": time})})
-    for key in ("reward", "pscore", "action"):
-        if bandit_feedback.get(key) is None:
-            hint = "; a propensity has no default" if key == "pscore" else ""
-            raise UsageError(f"bandit_feedback has no {key!r}{hint}; it has {', '.join(map(str, bandit_feedback))}.")
-    action = np.atleast_1d(as_numpy(bandit_feedback["action"], "action"))
-    position = bandit_feedback.get("position")
-    declared = {"reward": bandit_feedback["reward"], "propensity": bandit_feedback["pscore"], "action": action}
-    if bandit_feedback.get("context") is not None:
-        declared["contexts"] = bandit_feedback["context"]
+        wrong = f"bandit_feedback must be obp's dict, but is a {type(bandit_feedback).__name__}."
+    elif missing := [key for key in required if bandit_feedback.get(key) is None]:
+        hint = "; a propensity has no default" if missing[0] == "pscore" else ""
+        wrong = f"bandit_feedback has no {missing[0]!r}{hint}; it has {', '.join(map(str, bandit_feedback))}."
+    if wrong:
+        raise UsageError(wrong)
+    given = aligned({**bandit_feedback, **({} if time is None else {"time": time})})
+    action, position = np.atleast_1d(as_numpy(given["action"], "action")), given.get("position")
+    roles = {"reward": "reward", "propensity": "pscore", "contexts": "context", "action_count": "n_actions"}
+    declared = {role: given[key] for role, key in roles.items() if given.get(key) is not None}
     if time is not None:
-        declared["time"] = bandit_feedback["time"]
-    if bandit_feedback.get("pi_b") is not None:
-        declared["logging"] = _select_position(bandit_feedback["pi_b"], position, len(action), "pi_b")
-    elif bandit_feedback.get("n_actions") is not None:
-        declared["action_count"] = bandit_feedback["n_actions"]
+        declared["time"] = given["time"]
+    if given.get("pi_b") is not None:
+        declared.pop("action_count", None)
+        declared["logging"] = _select_position(given["pi_b"], position, len(action), "pi_b")
     policies = dict[str, Policy]()
     if action_dist is not None:
         policies[name] = as_policy(_select_position(action_dist, position, len(action), "action_dist"))
-    return Imported(Logs(**declared, reward_range=reward_range), policies)
+    return Imported(Logs(**declared, action=action, reward_range=reward_range), policies)
 
 
 def _select_position(shares: Any, position: Any, rounds: int, what: str) -> Any:

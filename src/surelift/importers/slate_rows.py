@@ -36,8 +36,7 @@ MARGINAL = (
     "whatever the other positions show"
 )
 DRAWN_INDEPENDENTLY = "production drew the positions of a page independently of each other, given the context"
-_KINDS = ("conditional", "marginal", "independent")
-_TAKES = {
+_TAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "product": (
         ("conditional", "independent"),
         "the probability of each action given the positions before it, whose product is that of the slate; that of marginal "
@@ -58,10 +57,9 @@ _TAKES = {
 }
 """The kinds of probabilities that each weight takes, and what it needs."""
 _MANY = 1 << 20
-# What a page's columns are called after those of its rows.
-MULTIPLIED, LOGARITHM, EXCESS, SMALLEST_OF_PAGE = (
-    " (product)", " (logarithm of the product)", " (excess weight)", " (smallest of the page)",
-)  # fmt: skip
+LOGARITHM, SMALLEST_OF_PAGE = " (logarithm of the product)", " (smallest of the page)"
+_NAMES = ("log_propensity", LOGARITHM, " (product)"), ("propensity", SMALLEST_OF_PAGE, " (excess weight)")
+"""For pages of multiplied and of added weights: what declares production's column, its ending and that of candidates."""
 SMALLEST = math.log(1e-290)
 
 
@@ -99,23 +97,27 @@ def slates(
         most: An upper limit on it, instead.
         reward_range: What a reward can be.
     """
-    for option, value, known in (("weight", weight, tuple(_TAKES)), ("probabilities", probabilities, _KINDS)):
-        if value not in known:
-            raise UsageError(f"{option} must be {', '.join(map(repr, known[:2]))} or {known[2]!r}, but is {value!r}.")
-    taken, needed = _TAKES[weight]
+    kinds, needed = _TAKES.get(weight, ((), ""))
     named = name_policies(policies)
     drawn = isinstance(propensity, Wins) or any("drawn candidate" in policy.features for policy in named.values())
     wrong = ""
-    if probabilities not in taken:
-        wrong = f"needs {needed}"
+    if not kinds:
+        wrong = f"weight must be 'product', 'independent' or 'additive', but is {weight!r}."
+    elif probabilities not in ("conditional", "marginal", "independent"):
+        wrong = f"probabilities must be 'conditional', 'marginal' or 'independent', but is {probabilities!r}."
+    elif probabilities not in kinds:
+        wrong = f"weight={weight!r} needs {needed}"
     elif weight != "independent" and drawn:
-        wrong = "combines probabilities of positions, but wins are draws of single ones; use weight='independent'."
+        wrong = (
+            f"weight={weight!r} combines probabilities of positions, but wins are draws of single ones; use "
+            "weight='independent'."
+        )
     elif weight == "additive" and isinstance(size, str):
-        wrong = "takes size= as a number, or most=, the most positions a page can have."
+        wrong = "weight='additive' takes size= as a number, or most=, the most positions a page can have."
     elif weight == "product" and (size is not None or most is not None):
-        wrong = "takes neither size= nor most=: a slate is one round."
+        wrong = "weight='product' takes neither size= nor most=: a slate is one round."
     if wrong:
-        raise UsageError(f"weight={weight!r} {wrong}")
+        raise UsageError(wrong)
     declared: dict[str, Any] = {
         "reward": reward, "propensity": propensity, "reward_range": reward_range, "cluster": slate, "cluster_size": size,
         "cluster_max": _MANY if weight == "product" else most,
@@ -128,7 +130,7 @@ def slates(
 def _pages(rows: Logs, policies: Mapping[str, Policy], *, positions: int | None) -> Imported:
     """One row for each page: weights multiplied over its positions or, given how many it can have, added up."""
     additive = positions is not None
-    role, ending, own = ("propensity", SMALLEST_OF_PAGE, EXCESS) if additive else ("log_propensity", LOGARITHM, MULTIPLIED)
+    role, ending, own = _NAMES[additive]
     columns = {name: _column_of(name, policy) + own for name, policy in policies.items()}
     rewards, chances = list[FloatArray](), list[FloatArray]()
     candidates = {name: list[FloatArray]() for name in policies}
@@ -140,8 +142,13 @@ def _pages(rows: Logs, policies: Mapping[str, Policy], *, positions: int | None)
             continue
         assert batch.units.starts is not None
         starts, lengths = batch.units.starts[:-1], np.diff(batch.units.starts)
-        if additive:
-            _refuse_several_rewards(batch, np.repeat(batch.reward[starts], lengths))
+        differ = batch.reward != np.repeat(batch.reward[starts], lengths)
+        if additive and differ.any():
+            raise LogsError(
+                f"weight='additive' is for one reward a page, but {int(differ.sum()):,} rows have another reward than the "
+                f"first row of their page, the first in row {int(batch.rows.numbered[differ][0]):,}; repeat the page's "
+                "reward in each of its rows."
+            )
         means = np.add.reduceat(batch.reward, starts) / lengths
         rewards.append(np.array([rows.scale.value(mean) for mean in means.tolist()]))
         chances.append(
@@ -154,14 +161,16 @@ def _pages(rows: Logs, policies: Mapping[str, Policy], *, positions: int | None)
             candidates[name].append(summed if additive else np.exp(summed))
     if invalid:
         refuse_faults(invalid, rows=count)
-    if not rewards:
-        raise LogsError("these logs are empty: they contain no slate.")
-    of_page = np.concatenate(chances)
-    if not additive and (tiny := int((of_page < SMALLEST).sum())):
-        raise LogsError(
+    of_page, wrong = np.concatenate([np.zeros(0), *chances]), ""
+    if not len(of_page):
+        wrong = "these logs are empty: they contain no slate."
+    elif not additive and (tiny := int((of_page < SMALLEST).sum())):
+        wrong = (
             f"{tiny:,} of {len(of_page):,} slates have a probability below 1e-290, the product over their positions, which "
             "is too small to compute with; use weight='independent' if its assumption holds."
         )
+    if wrong:
+        raise LogsError(wrong)
     reward, chance = rows.declaration.reward.name, f"{rows.declaration.flat['propensity']}{ending}"
     table = {columns[name]: np.concatenate(parts) for name, parts in candidates.items()}
     declared: dict[str, Any] = {"reward": reward, role: chance, "reward_range": (rows.scale.low, rows.scale.high)}
@@ -174,16 +183,6 @@ def _pages(rows: Logs, policies: Mapping[str, Policy], *, positions: int | None)
     )
 
 
-def _refuse_several_rewards(batch: Batch, of_first_rows: FloatArray) -> None:
-    differ = batch.reward != of_first_rows
-    if differ.any():
-        raise LogsError(
-            f"weight='additive' is for one reward a page, but {int(differ.sum()):,} rows have another reward than the first "
-            f"row of their page, the first in row {int(batch.rows.numbered[differ][0]):,}; repeat the page's reward in each "
-            "of its rows."
-        )
-
-
 def _column_of(name: str, policy: Policy) -> str:
     """The column that a policy reads, by which a certificate can be verified; else its name."""
     described = policy.describe()
@@ -192,24 +191,22 @@ def _column_of(name: str, policy: Policy) -> str:
 
 def of_pages(declared: Mapping[str, Any]) -> bool:
     """Recognise the declaration of pages that were made from the rows of their positions."""
-    chances = declared.get("log_propensity", declared.get("propensity"))
-    return isinstance(chances, str) and chances.endswith((LOGARITHM, SMALLEST_OF_PAGE))
+    return str(declared.get("log_propensity", declared.get("propensity"))).endswith((LOGARITHM, SMALLEST_OF_PAGE))
 
 
 def slates_again(source: Any, slate: str, question: Mapping[str, Any]) -> Logs:
     """The pages that a certificate is about, from the rows of their positions; its question says how they were made."""
     declared = question["declaration"]
     weight: Any = "product" if "log_propensity" in declared else "additive"
-    chances = declared.get("log_propensity", declared.get("propensity"))
-    ending, own = (LOGARITHM, MULTIPLIED) if weight == "product" else (SMALLEST_OF_PAGE, EXCESS)
-    described = list(_values_in({role: question.get(role) for role in ("policies", "over")}))
+    role, ending, own = _NAMES[weight == "additive"]
+    described = list(_values_in({key: question.get(key) for key in ("policies", "over")}))
     read = [value for value in described if isinstance(value, str) and value.endswith(own)]
-    if not (isinstance(chances, str) and chances.endswith(ending)) or not read:
+    if not str(declared.get(role)).endswith(ending) or not read:
         raise UsageError("--slate: this certificate is not about slates; leave it out.")
     positions = [value for value in described if isinstance(value, int)]
     return slates(
         source, [column.removesuffix(own) for column in dict.fromkeys(read)], slate=slate, reward=declared["reward"],
-        propensity=chances.removesuffix(ending), weight=weight,
+        propensity=declared[role].removesuffix(ending), weight=weight,
         probabilities="conditional" if weight == "product" else "independent",
         most=max(positions) if weight == "additive" else None, reward_range=tuple(declared["reward_range"]),
     ).logs  # fmt: skip

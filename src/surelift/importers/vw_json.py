@@ -13,29 +13,18 @@ In all of them ``c`` holds the context; ``pdrop`` is the probability with which 
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 
-from surelift.arrays import ArrowTable
 from surelift.errors import UsageError
-from surelift.importers.contexts import NONE, Features, events_with_contexts, of_json, row_of
-from surelift.importers.events import (
-    Events,
-    Found,
-    Imported,
-    Names,
-    Paths,
-    Range,
-    files_of,
-    is_number,
-    json_object,
-    numbered,
-    to_table,
-)
+from surelift.importers.contexts import EventFormat, events_with_contexts
+from surelift.importers.events import Events, Imported, Line, Names, Paths, Range, Row, files_of, numbered
+from surelift.importers.features import Features, of_json
+from surelift.importers.values import fault_of_lists, fault_of_numbers, is_index, is_number, json_object, text_or_null
 from surelift.logs.densities import UniformDensity
 from surelift.policies.resolve import as_policy, chosen, uniform
 from surelift.traits.logs import Logs
@@ -51,13 +40,14 @@ CATS = pa.schema({
 SKIPPED = "events marked _skipLearn, whose action was never shown"
 DANGLING = "rewards without a decision (dangling observations)"
 SLATES = "events are slates, one cost for several slots: read them by importers.vw_slates, in Python"
+SLOTS = "events have several slots, each with a cost (CCB): read them by the format ccb"
 REPLACED = (
     "events have an _original_label_cost other than their _label_cost: the cost was replaced (apprentice mode does so), and "
     "is not that of the logged action; remove _original_label_cost if _label_cost is the one to use"
 )
+_OF_DECISIONS = {"_label_cost", "a", "p", "_outcomes", "_label_ca"}
 _DROPPED = re.compile(rb'"pdrop"\s*:\s*0*\.?0*[1-9]')
 
-Row = tuple[Any, ...]
 Read = Callable[[dict[str, Any], str, float], list[Row] | str]
 """From an event, its location and the probability with which it was kept to its rows, or what is wrong with it."""
 
@@ -113,15 +103,14 @@ def cats(
 
 
 def json_log(
-    files: Sequence[str], what: str, schema: pa.Schema, read: Read, contexts: Names | None, sampled_from: int | None
+    files: list[str], what: str, schema: pa.Schema, read: Read, contexts: Names | None, sampled_from: int | None
 ) -> tuple[Events, dict[str, Any]]:
     """The events, with their shared features as columns, and what is declared of every such log."""
     declared: dict[str, Any] = {"reward": "reward", "propensity": "propensity", "action": "action", "contexts": contexts}
     sampled = sampled_from is not None or has_dropped_events(files)
     if sampled:
         declared |= {"keep_probability": "keep_probability", "rounds_before_sampling": sampled_from}
-    parse = partial(parse_json, read=read, schema=schema, sampled=sampled)
-    return events_with_contexts(files, what, schema, parse, _json_features, contexts), declared
+    return events_with_contexts(files, json_format(what, schema, read, sampled=sampled), contexts), declared
 
 
 def has_dropped_events(files: Sequence[str]) -> bool:
@@ -129,73 +118,45 @@ def has_dropped_events(files: Sequence[str]) -> bool:
     return any(_DROPPED.search(line) for path in files for _, line in numbered(path))
 
 
-def parse_json(
-    lines: list[tuple[int, bytes]], path: str, report: Found, *, read: Read, schema: pa.Schema, sampled: bool = False,
-    wanted: pa.Schema = NONE,
-) -> ArrowTable:  # fmt: skip
-    """A table of the rounds, with the features of their context that are ``wanted``; ``sampled`` if some were dropped."""
-    rows: list[Row] = []
-    for number, line in lines:
-        if not line.strip():
-            continue
-        event = json_object(line)
-        left_out = _left_out(event)
-        if left_out is not None:
-            report.left_out[left_out] += 1
-            continue
-        found = event if isinstance(event, str) else _rows(event, f"{path}:{number}", read, sampled)
-        if isinstance(found, str) or isinstance(event, str):
-            report.breaks(str(found), path, number, line)
-            continue
-        context = row_of(of_json(event.get("c")), schema, wanted)
-        rows += [(*row, *context) for row in found]
-    return to_table(rows, pa.schema([*schema, *wanted]))
+def json_format(what: str, schema: pa.Schema, read: Read, *, sampled: bool = False) -> EventFormat:
+    """The format of one JSON object per line; ``sampled`` if some events were dropped."""
+    rows = partial(_rows, read=read, sampled=sampled)
+    return EventFormat(what, schema, _json_events, rows, _json_features, left_out=frozenset({SKIPPED, DANGLING}))
 
 
-def _json_features(line: bytes) -> Features:
-    event = json_object(line)
-    return of_json(event.get("c")) if isinstance(event, dict) else ()
+def _json_events(lines: Iterable[Line]) -> Iterator[tuple[int, bytes, dict[str, Any] | str]]:
+    return ((number, line, json_object(line)) for number, line in lines if line.strip())
 
 
-def _left_out(event: dict[str, Any] | str) -> str | None:
-    """Why a line is no decision, if it is none."""
-    if isinstance(event, str) or not isinstance(event.get("_skipLearn", False), bool):
-        return None
-    if event.get("_skipLearn"):
-        return SKIPPED
-    decision = any(name in event for name in ("_label_cost", "a", "p", "_outcomes", "_label_ca"))
-    return DANGLING if not decision and ("RewardValue" in event or "DanglingReward" in event) else None
+def _json_features(event: dict[str, Any]) -> Features:
+    return of_json(event.get("c"))
 
 
-def _rows(event: dict[str, Any], location: str, read: Read, sampled: bool) -> list[Row] | str:
-    dropped = event.get("pdrop", 0.0)
-    if not isinstance(event.get("_skipLearn", False), bool):
+def _rows(event: dict[str, Any], place: str, *, read: Read, sampled: bool) -> list[Row] | str:
+    skipped, dropped = event.get("_skipLearn", False), event.get("pdrop", 0.0)
+    if not isinstance(skipped, bool):
         return "events have a _skipLearn that is neither true nor false"
+    if skipped:
+        return SKIPPED
+    if event.keys() & {"RewardValue", "DanglingReward"} and not event.keys() & _OF_DECISIONS:
+        return DANGLING
     if not (is_number(dropped) and 0.0 <= dropped < 1.0):
         return "events have a pdrop outside [0, 1)"
     if dropped and not sampled:
         return "events have a pdrop that the first scan of the file did not find; write it without escapes"
-    return read(event, location, 1.0 - dropped)
+    return read(event, place, 1.0 - dropped)
 
 
-def _ranked_round(event: dict[str, Any], location: str, kept: float) -> list[Row] | str:
-    cost, propensity, ranked, shares = (event.get(name) for name in ("_label_cost", "_label_probability", "a", "p"))
-    if "_outcomes" in event and "_label_cost" in event:
-        return SLATES
+def _ranked_round(event: dict[str, Any], place: str, kept: float) -> list[Row] | str:
     if "_outcomes" in event:
-        return "events have several slots, each with a cost (CCB): read them by the format ccb"
+        return SLATES if "_label_cost" in event else SLOTS
     if "_label_ca" in event:
         return "events have a continuous action (CATS): read them by the format cats"
-    if not is_number(cost):
-        return "events have no number in _label_cost"
-    if event.get("_original_label_cost", cost) not in (cost, None):
+    if was_replaced(event):
         return REPLACED
-    if not is_number(propensity):
-        return "events have no number in _label_probability, which has no default"
-    if not isinstance(ranked, list) or not isinstance(shares, list) or len(ranked) != len(shares):
-        return "events have no lists a and p of equal length"
-    if not all(map(is_number, shares)):
-        return "events have an entry in p that is not a number"
+    if fault := fault_of_numbers(event, ("_label_cost", "_label_probability")) or fault_of_lists(event, "a", "p"):
+        return fault
+    ranked, shares = event["a"], event["p"]
     if not ranked or not all(map(is_index, ranked)) or sorted(ranked) != list(range(1, len(ranked) + 1)):
         return "events do not rank the actions 1 to K in a"
     taken = event.get("_label_Action", ranked[0])
@@ -204,27 +165,23 @@ def _ranked_round(event: dict[str, Any], location: str, kept: float) -> list[Row
     logging = [0.0] * len(ranked)
     for action, share in zip(ranked, shares, strict=True):
         logging[action - 1] = float(share)
-    return [(0.0 - cost, float(propensity), taken - 1, logging, 0, kept, *moment_and_id(event))]
+    propensity = float(event["_label_probability"])
+    return [(0.0 - event["_label_cost"], propensity, taken - 1, logging, 0, kept, *_moment_and_id(event))]
 
 
-def _continuous_round(event: dict[str, Any], location: str, kept: float) -> list[Row] | str:
+def _continuous_round(event: dict[str, Any], place: str, kept: float) -> list[Row] | str:
     label = event.get("_label_ca")
     if not isinstance(label, dict):
         return "events have no _label_ca; read those of one action of several by the format dsjson"
-    for name in ("cost", "pdf_value", "action"):
-        if not is_number(label.get(name)):
-            return f"events have no number in {name} of _label_ca, which has no default"
-    return [(0.0 - label["cost"], float(label["pdf_value"]), float(label["action"]), kept, *moment_and_id(event))]
+    if fault := fault_of_numbers(label, ("cost", "pdf_value", "action"), " of _label_ca"):
+        return fault
+    return [(0.0 - label["cost"], float(label["pdf_value"]), float(label["action"]), kept, *_moment_and_id(event))]
 
 
-def is_index(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def moment_and_id(event: dict[str, Any]) -> tuple[str | None, str | None]:
+def _moment_and_id(event: dict[str, Any]) -> tuple[str | None, str | None]:
     return text_or_null(event.get("Timestamp")), text_or_null(event.get("EventId"))
 
 
-def text_or_null(value: Any) -> str | None:
-    """As text, without unpaired surrogates, which Arrow cannot store."""
-    return None if value is None else str(value).encode(errors="replace").decode()
+def was_replaced(label: dict[str, Any]) -> bool:
+    cost = label.get("_label_cost")
+    return is_number(cost) and label.get("_original_label_cost") not in (cost, None)

@@ -17,7 +17,6 @@ independently of the other slots, and one cost for the whole page.
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,19 +24,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from surelift.arrays import FloatArray
 from surelift.errors import UsageError
-from surelift.importers.events import Events, Imported, Names, Paths, Range, files_of, is_number
+from surelift.importers.events import Events, Imported, Names, Paths, Range, Row, files_of
 from surelift.importers.slate_rows import slates
-from surelift.importers.vw_json import (
-    REPLACED,
-    SLATES,
-    Row,
-    has_dropped_events,
-    is_index,
-    json_log,
-    parse_json,
-    text_or_null,
-)
+from surelift.importers.values import fault_of_lists, fault_of_numbers, is_index, text_or_null
+from surelift.importers.vw_json import REPLACED, SLATES, SLOTS, has_dropped_events, json_format, json_log, was_replaced
 from surelift.importers.vw_predictions import PredictedProbabilities, predictions
 from surelift.logs.batch import Needs
 from surelift.policies.resolve import as_policy, chosen
@@ -100,12 +92,15 @@ def vw_slates(
         size, most: As in ``slates``.
         reward_range: What a reward, minus the cost, can be.
     """
-    files = files_of(paths)
+    files, wrong = files_of(paths), ""
     if weight not in ("product", "additive"):
-        raise UsageError(f"weight must be 'product' or 'additive', since a page has one reward, but is {weight!r}.")
-    if has_dropped_events(files):
-        raise UsageError("slates whose events were dropped with probability pdrop cannot be read; log them whole.")
-    source = Events(files, what="slates in dsjson", schema=PAGES, parse=partial(parse_json, read=_slate, schema=PAGES))
+        wrong = f"weight must be 'product' or 'additive', since a page has one reward, but is {weight!r}."
+    elif has_dropped_events(files):
+        wrong = "slates whose events were dropped with probability pdrop cannot be read; log them whole."
+    if wrong:
+        raise UsageError(wrong)
+    form = json_format("slates in dsjson", PAGES, _slate)
+    source = Events(files, form.what, form.schema, form.parse)
     candidates: dict[str, Any] = {"first": "first", "uniform": "uniform"}
     candidates |= {name: _at_shown(source, path) for name, path in (predicted or {}).items()}
     return slates(
@@ -114,109 +109,106 @@ def vw_slates(
     )  # fmt: skip
 
 
-def _at_shown(source: Events, path: str | Path) -> Any:
+def _at_shown(source: Events, path: str | Path) -> FloatArray:
     """The probability of what each slot shows, from a line of predictions per slot."""
-    reader = predictions(path)
+    reader, wrong = predictions(path), ""
     if not isinstance(reader, PredictedProbabilities):
         raise UsageError(f"{path} must hold the probabilities of each slot's actions, as 'vw --slates -p' writes them.")
     shown = [batch.table["action"].to_numpy() for batch in source.batches(Needs(read=("action",)))]
-    rows, actions = reader.rows.array, np.concatenate([np.zeros(0, dtype=np.int64), *shown])
-    if len(rows) != len(actions):
-        raise UsageError(
-            f"{path} has {len(rows):,} lines of predictions, but the log has {len(actions):,} slots; it must be written "
-            "on the same events, in the same order."
-        )
+    rows, actions = reader.array, np.concatenate([np.zeros(0, dtype=np.int64), *shown])
     lengths = np.asarray(pc.list_value_length(rows))
-    if (short := actions >= lengths).any():
-        row = int(np.flatnonzero(short)[0])
-        raise UsageError(
-            f"{path} has predictions for fewer actions than the log in {int(short.sum()):,} slots, first in that of line of "
+    if len(rows) != len(actions):
+        wrong = (
+            f"has {len(rows):,} lines of predictions, but the log has {len(actions):,} slots; it must be written on the "
+            "same events, in the same order."
+        )
+    elif (short := actions >= lengths).any():
+        row = int(short.argmax())
+        wrong = (
+            f"has predictions for fewer actions than the log in {int(short.sum()):,} slots, first in that of line of "
             f"predictions {row + 1:,}: {int(lengths[row])}, but action {int(actions[row])} was shown, counted from 0."
         )
-    return np.asarray(rows.values)[np.asarray(rows.offsets)[:-1] + actions]
+    if wrong:
+        raise UsageError(f"{path} {wrong}")
+    return np.asarray(np.asarray(rows.values)[np.asarray(rows.offsets)[:-1] + actions])
 
 
-def _fault(event: dict[str, Any]) -> str | None:
-    """A fault in the slots of a page of either kind, if there is one."""
-    slots, context = event.get("_outcomes"), event.get("c")
+def _listed(event: dict[str, Any], name: str) -> list[Any] | None:
+    context = event.get("c")
+    found = context.get(name) if isinstance(context, dict) else None
+    return found if isinstance(found, list) else None
+
+
+def _fault_of_slots(event: dict[str, Any]) -> str:
+    slots, listed = event.get("_outcomes"), _listed(event, "_slots")
     if not isinstance(slots, list) or not slots or not all(isinstance(slot, dict) for slot in slots):
         return "events have no slots in _outcomes; read those of one action by the format dsjson"
-    listed = context.get("_slots") if isinstance(context, dict) else None
-    if isinstance(listed, list) and len(listed) != len(slots):
+    if listed is not None and len(listed) != len(slots):
         return "events do not have one entry in _outcomes for each slot in _slots"
-    return None
+    return ""
 
 
-def _fault_of_slot(actions: Any, shares: Any) -> str | None:
-    if not isinstance(actions, list) or not isinstance(shares, list) or not actions or len(actions) != len(shares):
-        return "events have a slot without lists _a and _p of equal length"
-    if not all(map(is_number, shares)):
-        return "events have a slot with an entry in _p that is not a number"
-    if not all(map(is_index, actions)) or max(actions) >= MOST or len(set(actions)) != len(actions):
+def _fault_of_actions(slot: dict[str, Any]) -> str:
+    if fault := fault_of_lists(slot, "_a", "_p"):
+        return fault
+    actions = slot["_a"]
+    if not all(map(is_index, actions)) or not 0 < len(set(actions)) == len(actions) or max(actions) >= MOST:
         return "events have a slot whose _a does not list its actions, from 0, once each"
-    return None
+    return ""
 
 
-def _ccb_page(event: dict[str, Any], location: str, kept: float) -> list[Row] | str:
-    """A row for each slot, or what is wrong with the event."""
-    if fault := _fault(event):
+def _ccb_page(event: dict[str, Any], place: str, kept: float) -> list[Row] | str:
+    if fault := _fault_of_slots(event):
         return fault
     if "_label_cost" in event:
         return SLATES
     slots, shown = event["_outcomes"], list[int]()
     for slot in slots:
-        if not is_number(slot.get("_label_cost")):
-            return "events have a slot without a number in _label_cost"
-        if slot.get("_original_label_cost") not in (slot["_label_cost"], None):
+        if was_replaced(slot):
             return REPLACED
-        if fault := _fault_of_slot(slot.get("_a"), slot.get("_p")):
+        if fault := fault_of_numbers(slot, ["_label_cost"], " of a slot") or _fault_of_actions(slot):
             return fault
         if set(shown) & set(slot["_a"]):
             return "events offer an action again that an earlier slot shows"
         shown.append(slot["_a"][0])
-    context = event.get("c")
-    listed = context.get("_multi") if isinstance(context, dict) else None
-    count = max(len(listed) if isinstance(listed, list) else 0, *(1 + max(slot["_a"]) for slot in slots))
-    name = text_or_null(event.get("EventId") or slots[0].get("_id") or location)
+    count = max(len(_listed(event, "_multi") or ()), *(1 + max(slot["_a"]) for slot in slots))
+    name, time = text_or_null(event.get("EventId") or slots[0].get("_id") or place), text_or_null(event.get("Timestamp"))
     rows: list[Row] = []
-    for place, slot in enumerate(slots):
+    for number, slot in enumerate(slots):
         left, logging, uniform = slot["_a"], [0.0] * count, [0.0] * count
         for action, share in zip(left, slot["_p"], strict=True):
             logging[action], uniform[action] = float(share), 1.0 / len(left)
-        rows.append((
-            0.0 - slot["_label_cost"], float(slot["_p"][0]), left[0], logging, uniform, min(left), name, place, len(slots),
-            kept, text_or_null(event.get("Timestamp")),
-        ))  # fmt: skip
+        propensity = float(slot["_p"][0])
+        label = 0.0 - slot["_label_cost"], propensity, left[0], logging, uniform, min(left)
+        rows.append((*label, name, number, len(slots), kept, time))
     return rows
 
 
-def _slate(event: dict[str, Any], location: str, kept: float) -> list[Row] | str:
-    """A row for each slot, or what is wrong with the event."""
-    if fault := _fault(event):
+def _slate(event: dict[str, Any], place: str, kept: float) -> list[Row] | str:
+    if fault := _fault_of_slots(event):
         return fault
-    slots, cost, context = event["_outcomes"], event.get("_label_cost"), event.get("c")
+    slots, multi = event["_outcomes"], _listed(event, "_multi")
     if "_label_cost" not in event and any("_label_cost" in slot for slot in slots):
-        return "events have a cost for each slot (CCB): read them by the format ccb"
-    if not is_number(cost):
-        return "events have no number in _label_cost"
-    listed = context.get("_multi") if isinstance(context, dict) else None
-    known = isinstance(listed, list)
-    places = [action.get("_slot_id") for action in listed or () if isinstance(action, dict)] if known else []
-    counts = Counter(place for place in places if isinstance(place, int))
+        return SLOTS
+    if fault := fault_of_numbers(event, ["_label_cost"]):
+        return fault
+    places = [action.get("_slot_id") for action in multi or () if isinstance(action, dict)]
+    counts = Counter(number for number in places if isinstance(number, int))
     rows: list[Row] = []
-    for place, slot in enumerate(slots):
-        actions, shares = slot.get("_a"), slot.get("_p")
-        alone = known and not isinstance(actions, list) and not isinstance(shares, list)
-        if alone:  # the action shown, without the others
-            actions, shares = [actions], [shares]
-        if fault := _fault_of_slot(actions, shares):
+    for number, slot in enumerate(slots):
+        lists = [name for name in ("_a", "_p") if isinstance(slot.get(name), list)]
+        alone = multi is not None and not lists  # the action shown, without the others
+        found = {name: [slot.get(name)] if alone else slot.get(name) for name in ("_a", "_p")}
+        if fault := _fault_of_actions(found):
             return fault
-        total = counts[place] if known else len(actions)
-        if not alone and len(actions) > 1 and max(actions) >= len(actions):
+        actions, shares = found["_a"], found["_p"]
+        total = len(actions) if multi is None else counts[number]
+        if len(actions) > 1 and max(actions) >= len(actions):
             return "events have a slot whose _a does not list its actions, from 0, once each"
         if actions[0] >= total or (len(actions) > 1 and len(actions) != total):
             return "events have a slot whose _a does not match the actions of that slot in c"
         if len(actions) > 1 and abs(sum(shares) - 1.0) > 1e-5:
             return "events have a slot whose probabilities in _p do not sum to 1"
-        rows.append((0.0 - cost, float(shares[0]), location, actions[0], float(actions[0] == 0), 1.0 / total))
+        cost = event["_label_cost"]
+        rows.append((0.0 - cost, float(shares[0]), place, actions[0], float(actions[0] == 0), 1.0 / total))
     return rows

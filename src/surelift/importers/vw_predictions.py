@@ -11,12 +11,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 
-from surelift.arrays import FloatArray
 from surelift.errors import LogsError, UsageError
 from surelift.importers.events import numbered
 from surelift.logs.batch import Needs, Slice
@@ -61,34 +60,31 @@ def predictions(path: str | Path, *, first_action: Literal[0, 1] | None = None) 
         if isinstance(row, str):
             raise LogsError(f"line {number:,} of {path}, {word[:80]!r}, {row}. Nothing was computed.")
         rows.append(row)
-    if kind == "one action":
-        return PredictedActions(str(path), Array(_positions(np.array(rows)[:, 0], path, first_action)))
-    if first_action is not None:
-        raise UsageError(f"first_action= is for files with one action per line, but {path} holds {kind or 'no line'}.")
-    made = PredictedDensities if kind == "a density" else PredictedProbabilities
-    return made(str(path), Array(pa.array(rows, pa.list_(pa.float64()))))
-
-
-def _positions(numbers: FloatArray, path: str | Path, first_action: int | None) -> FloatArray:
+    single = np.array(rows)[:, 0] if kind == "one action" else None
     wrong = ""
-    if first_action is None and numbers.min() > 0:
+    if single is None and first_action is not None:
+        wrong = f"first_action= is for files with one action per line, but {path} holds {kind or 'no line'}."
+    elif first_action not in (None, 0, 1):
+        wrong = f"first_action must be 0 or 1, but is {first_action!r}."
+    elif single is not None and first_action is None and single.min() > 0:
         wrong = (
             f"{path} holds one action per line, and none is 0, so that they may be numbered from 0 (--cb_adf, and --cb of "
             "VW 9) or from 1 (--cb with --cb_force_legacy, and older versions). Say which in first_action=, 0 or 1."
         )
-    elif first_action not in (None, 0, 1):
-        wrong = f"first_action must be 0 or 1, but is {first_action!r}."
-    elif first_action == 1 and numbers.min() < 1:
+    elif single is not None and first_action == 1 and single.min() < 1:
         wrong = f"{path} holds action 0, so its actions are numbered from 0, not from first_action=1."
     if wrong:
         raise UsageError(wrong)
-    return numbers - (first_action or 0)
+    if single is not None:
+        return PredictedActions(single - (first_action or 0), path=str(path))
+    made = PredictedDensities if kind == "a density" else PredictedProbabilities
+    return made(pa.array(rows, pa.list_(pa.float64())), path=str(path))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Predicted(Reader):
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Predicted(Array):
     path: str
-    rows: Array
+    features = frozenset[str]()
 
     def needs(self, logs: Logs) -> Needs:
         source, wrong = logs.source, ""
@@ -99,20 +95,14 @@ class Predicted(Reader):
                 "holds no densities, which a log of continuous actions needs: write them with --cats_pdf; --cats writes "
                 "only the action that it drew."
             )
-        elif source.ordered and len(self.rows.array) != source.count():
+        elif source.ordered and len(self.array) != source.count():
             wrong = (
-                f"has predictions for {len(self.rows.array):,} events, but the log has {source.count():,} rounds; it must "
-                "be written on the same events, in the same order."
+                f"has predictions for {len(self.array):,} events, but the log has {source.count():,} rounds; it must be "
+                "written on the same events, in the same order."
             )
         if wrong:
             raise UsageError(f"{self.path} {wrong}")
-        return self.rows.needs(logs)
-
-    def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
-        return self.rows.read(decisions, subject)
-
-    def describe(self) -> dict[str, Any]:
-        return self.rows.describe()
+        return Array.needs(self, logs)
 
 
 class PredictedProbabilities(Predicted):
@@ -126,7 +116,7 @@ class PredictedActions(Predicted):
     features = OVER_ALL
 
     def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
-        found = self.rows.read(decisions, subject)
+        found = Array.read(self, decisions, subject)
         assert isinstance(found, Singles)
         positions = found.values.astype(np.int64)
         if decisions.logging is not None or decisions.counts is not None:
@@ -142,7 +132,7 @@ class PredictedDensities(Predicted):
     features = CONTINUOUS
 
     def read(self, decisions: Decisions, subject: str) -> Singles | Vectors:
-        found = self.rows.read(decisions, subject)
+        found = Array.read(self, decisions, subject)
         assert isinstance(found, Vectors)
         assert decisions.continuous is not None
         low, high, density = found.values.reshape(-1, 3).T

@@ -9,15 +9,14 @@ A label is action:cost:probability; in ``cb_adf`` it is on the line of the logge
 """
 
 import math
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
 
-from surelift.arrays import ArrowTable
-from surelift.importers.contexts import NONE, Features, events_with_contexts, of_text, row_of
-from surelift.importers.events import Found, Imported, Names, Paths, Range, files_of, to_table
+from surelift.importers.contexts import EventFormat, events_with_contexts
+from surelift.importers.events import Imported, Line, Names, Paths, Range, Row, files_of
+from surelift.importers.features import Features, of_text
 from surelift.policies.resolve import chosen, uniform
 from surelift.traits.logs import Logs
 
@@ -37,7 +36,7 @@ def cb(
         reward_range: What a reward, minus the cost, can be.
         action_count: How many actions there are; a uniform policy over them is then a candidate.
     """
-    logs = _log(paths, contexts, reward_range, action_count, adf=False)
+    logs = _log(paths, contexts, reward_range, action_count, _CB)
     return Imported(logs, {} if action_count is None else {"uniform": uniform()})
 
 
@@ -51,66 +50,49 @@ def cb_adf(paths: Paths, *, contexts: Names | None = None, reward_range: Range =
         contexts: The features to learn from, and that functions of the batch see.
         reward_range: What a reward, minus the cost, can be.
     """
-    logs = _log(paths, contexts, reward_range, "action_count", adf=True)
+    logs = _log(paths, contexts, reward_range, "action_count", _ADF)
     return Imported(logs, {"first": chosen("first_action"), "uniform": uniform()})
 
 
-def _log(paths: Paths, contexts: Names | None, reward_range: Any, action_count: Any, *, adf: bool) -> Logs:
-    what, schema, ends = ("cb_adf text", ADF, _is_blank) if adf else ("cb text", CB, None)
-    parse, features_of = partial(_parse, adf=adf), partial(_features, adf=adf)
-    return Logs(
-        events_with_contexts(files_of(paths), what, schema, parse, features_of, contexts, ends), reward="reward",
-        propensity="propensity", action="action", action_count=action_count, reward_range=reward_range, contexts=contexts,
-    )  # fmt: skip
+def _log(paths: Paths, contexts: Names | None, reward_range: Range, action_count: Any, form: EventFormat) -> Logs:
+    events = events_with_contexts(files_of(paths), form, contexts)
+    roles: dict[str, Any] = {role: role for role in _LABEL}
+    return Logs(events, **roles, action_count=action_count, reward_range=reward_range, contexts=contexts)
 
 
-def _is_blank(line: bytes) -> bool:
-    return not line.strip()
-
-
-def _features(line: bytes, *, adf: bool) -> Features:
-    _, bar, features = line.decode(errors="replace").partition("|")
-    return of_text(bar + features) if not adf or line.lstrip().startswith(b"shared") else ()
-
-
-def _parse(lines: list[tuple[int, bytes]], path: str, report: Found, *, adf: bool, wanted: pa.Schema = NONE) -> ArrowTable:
-    rows: list[tuple[Any, ...]] = []
-    schema = ADF if adf else CB
-    for number, event in _events(lines, several=adf):
-        row = _several_lines(event) if adf else _one_line(event[0])
-        if isinstance(row, str):
-            report.breaks(row, path, number, event[0].encode())
-        else:
-            rows.append((*row, *row_of(_features(event[0].encode(), adf=adf), schema, wanted)))
-    return to_table(rows, pa.schema([*schema, *wanted]))
-
-
-def _events(lines: list[tuple[int, bytes]], *, several: bool) -> Iterator[tuple[int, list[str]]]:
-    """The lines that are not blank, or ``several`` between blank ones, with the number of the first."""
-    first, event = 0, list[str]()
+def _one_line_events(lines: Iterable[Line]) -> Iterator[tuple[int, bytes, list[str]]]:
     for number, line in lines:
-        text = line.decode(errors="replace").strip()
-        if text:
-            first = first if event else number
+        if line.strip():
+            yield number, line, [line.decode(errors="replace").strip()]
+
+
+def _events_between_blank_lines(lines: Iterable[Line]) -> Iterator[tuple[int, bytes, list[str]]]:
+    event, first = list[str](), (0, b"")
+    for number, line in lines:
+        if text := line.decode(errors="replace").strip():
+            first = first if event else (number, line)
             event.append(text)
-        if event and not (several and text):
-            yield first, event
+        elif event:
+            yield *first, event
             event = []
     if event:
-        yield first, event
+        yield *first, event
 
 
-def _one_line(line: str) -> tuple[Any, ...] | str:
-    label, bar, features = line.partition("|")
+def _cb_rows(event: list[str], place: str) -> list[Row] | str:
+    label, bar, features = event[0].partition("|")
     if not bar:
         return "lines have no '|' between label and features"
     read = _label(label)
-    if not isinstance(read, str) and read[0] < 1:
+    if isinstance(read, str):
+        return read
+    action, cost, probability = read
+    if action < 1:
         return "labels have action 0; actions are numbered from 1"
-    return read if isinstance(read, str) else (0.0 - read[1], read[2], read[0] - 1, features.strip())
+    return [(0.0 - cost, probability, action - 1, features.strip())]
 
 
-def _several_lines(event: list[str]) -> tuple[Any, ...] | str:
+def _adf_rows(event: list[str], place: str) -> list[Row] | str:
     actions = event[1:] if event[0].startswith("shared") else event
     if not actions:
         return "events have no line for an action"
@@ -123,7 +105,7 @@ def _several_lines(event: list[str]) -> tuple[Any, ...] | str:
         return "events have more than one label" if labels else "events have no label"
     ((taken, label),) = labels.items()
     read = _label(label)
-    return read if isinstance(read, str) else (0.0 - read[1], read[2], taken, len(actions), 0)
+    return read if isinstance(read, str) else [(0.0 - read[1], read[2], taken, len(actions), 0)]
 
 
 def _label(text: str) -> tuple[int, float, float] | str:
@@ -144,3 +126,19 @@ def _label(text: str) -> tuple[int, float, float] | str:
     if not (math.isfinite(cost) and math.isfinite(probability)):
         return "labels have a number that is not finite"
     return action, cost, probability
+
+
+def _features(event: list[str]) -> Features:
+    return of_text(event[0])
+
+
+def _shared_features(event: list[str]) -> Features:
+    return of_text(event[0]) if event[0].startswith("shared") else ()
+
+
+def _is_blank(line: bytes) -> bool:
+    return not line.strip()
+
+
+_CB = EventFormat("cb text", CB, _one_line_events, _cb_rows, _features)
+_ADF = EventFormat("cb_adf text", ADF, _events_between_blank_lines, _adf_rows, _shared_features, _is_blank)

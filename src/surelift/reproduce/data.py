@@ -3,8 +3,7 @@
 import hashlib
 import os
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,8 +35,7 @@ class MissingDataError(UsageError):
     """A data set is not available; the summary names it, and it is never replaced by another."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Labelled:
+class Labelled(NamedTuple):
     features: FloatArray  # (rows, features)
     labels: tuple[str, ...]
 
@@ -45,13 +43,14 @@ class Labelled:
 def labelled(name: str) -> Labelled:
     if name not in TABULAR:
         raise UsageError(f"unknown data set {name!r}; choose from {', '.join(TABULAR)}.")
-    path, facts = data_file(f"{name}.parquet"), TABULAR[name]
-    if path is None:
-        dataset = _from_openml(name)
-    else:
+    facts, path = TABULAR[name], _data_file(f"{name}.parquet")
+    if path.exists():
         table = read_parquet(path)
+        labels = table["label"].to_pylist()
         columns = [table[column].to_numpy().astype(np.float64) for column in table.column_names if column != "label"]
-        dataset = Labelled(imputed(np.column_stack(columns)), tuple(map(str, table["label"].to_pylist())))
+    else:
+        columns, labels = _from_openml(name)
+    dataset = Labelled(imputed(np.column_stack(columns)), tuple(map(str, labels)))
     rows, features, classes = *dataset.features.shape, len(set(dataset.labels))
     if (rows, features, classes) != (facts.rows, facts.features, facts.classes):
         raise MissingDataError(
@@ -63,15 +62,14 @@ def labelled(name: str) -> Labelled:
 
 def available(wanted: Callable[[str], bool] = bool) -> tuple[dict[str, str], list[str], list[str]]:
     """The available sets, each with a digest of its contents, those of them ``wanted``, and why others are missing."""
-    digests: dict[str, str] = {}
-    missing = []
+    digests, missing = dict[str, str](), list[str]()
     for name in TABULAR:
         try:
-            dataset = labelled(name)
-            content = dataset.features.tobytes() + "\n".join(dataset.labels).encode()
-            digests[name] = hashlib.sha256(content).hexdigest()[:16]
+            features, labels = labelled(name)
         except MissingDataError as error:
             missing.append(str(error))
+            continue
+        digests[name] = hashlib.sha256(features.tobytes() + "\n".join(labels).encode()).hexdigest()[:16]
     sets = list(filter(wanted, digests))
     if not sets:
         reason = "those here are too large for a quick run." if digests else missing[0]
@@ -79,16 +77,14 @@ def available(wanted: Callable[[str], bool] = bool) -> tuple[dict[str, str], lis
     return digests, sets, missing
 
 
-def data_file(name: str) -> Path | None:
-    """The file in the SURELIFT_DATA folder, or None if there is none."""
-    folder = os.environ.get("SURELIFT_DATA")
-    path = None if folder is None else Path(folder) / name
-    return path if path is not None and path.exists() else None
+def _data_file(name: str) -> Path:
+    # Without the variable, a place where nothing can be.
+    return Path(os.environ.get("SURELIFT_DATA", os.devnull), name)
 
 
 def required_file(name: str) -> Path:
-    path = data_file(name)
-    if path is None:
+    path = _data_file(name)
+    if not path.exists():
         raise MissingDataError(f"{Path(name).stem} is not in the SURELIFT_DATA folder; download it there.")
     return path
 
@@ -103,7 +99,8 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> Any:
         raise MissingDataError(f"{path} cannot be read as Parquet: {error}. It may be damaged.") from error
 
 
-def _from_openml(name: str) -> Labelled:
+def _from_openml(name: str) -> tuple[list[FloatArray], Iterable[Any]]:
+    """The columns and the labels."""
     try:
         from sklearn.datasets import fetch_openml
 
@@ -118,7 +115,7 @@ def _from_openml(name: str) -> Labelled:
         column.cat.codes.to_numpy(dtype=np.float64) if column.dtype.name == "category" else column.to_numpy(np.float64)
         for _, column in fetched.data.items()
     ]
-    return Labelled(imputed(np.column_stack(columns)), tuple(map(str, fetched.target)))
+    return columns, fetched.target
 
 
 def imputed(features: FloatArray) -> FloatArray:
