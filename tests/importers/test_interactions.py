@@ -72,7 +72,7 @@ def test_what_is_no_logged_interaction_is_refused() -> None:
             importers.coba([row, {**row, **wrong}])
     with pytest.raises(LogsError, match="not dicts"):
         importers.coba([1])
-    for odd, hint in [("file.zip", "not a str"), ([], "no interaction"), (cb.Environments(), "give one of them")]:
+    for odd, hint in [("file.zip", "not a str"), ([], "no interaction"), (cb.Environments(), r"environments\[0\]")]:
         with pytest.raises(UsageError, match=hint):
             importers.coba(odd)
     with pytest.raises(UsageError, match="named 'reward'"):

@@ -11,6 +11,7 @@ import pytest
 
 import surelift as sl
 from surelift.cli.app import main
+from surelift.datasets.draws import softmax
 from surelift.reproduce import data, figures, obd, ope, ops
 from surelift.reproduce.folder import Folder, ReproducedTable
 
@@ -67,7 +68,7 @@ def test_the_trained_softmax_is_a_maximum(self_normalised: bool) -> None:
     reward, propensity = rng.random(60), np.full(60, 1 / 3)
 
     def value(weights: Any) -> float:
-        weight = ops.softmax(features @ weights.T)[np.arange(60), action] / propensity
+        weight = softmax(features @ weights.T)[np.arange(60), action] / propensity
         return float((weight * reward).sum() / (weight.sum() if self_normalised else 60))
 
     trained = ops.trained(features, action, reward, propensity, 3, self_normalised=self_normalised)

@@ -29,15 +29,17 @@ class ModelFeatures:
 
     def read(self, rows: Rows) -> FloatArray:
         """Shape (rounds, columns); a non-numeric entry in a numeric column counts as a fault."""
-        columns = [self._read(rows, name) for name in self._names]
-        return np.column_stack(columns) if columns else np.zeros((rows.size, 0))
+        columns = [np.zeros((rows.size, 0))]
+        for name in self._names:
+            read = self._vectors if rows.size and is_list(rows.table[name]) else self._numbers
+            columns.append(read(rows, name, f"context {name!r} of the reward model"))
+        return np.column_stack(columns)
 
-    def _vectors(self, rows: Rows, name: str) -> FloatArray:
+    def _vectors(self, rows: Rows, name: str, subject: str) -> FloatArray:
         """One column per entry of a list column, whose length must not vary."""
         vectors, missing = list_to_vectors(rows.table[name])
         width = self._widths.setdefault(name, int(vectors.lengths[0]))
         wrong = missing | (vectors.lengths != width)
-        subject = f"context {name!r} of the reward model"
         rows.refuse(subject, faults.CONTEXT_LENGTH, wrong, vectors.lengths)
         if wrong.any():
             return np.full((rows.size, width), np.nan)
@@ -45,10 +47,8 @@ class ModelFeatures:
         rows.refuse(subject, faults.VECTOR_ENTRIES, np.asarray(~np.isfinite(matrix).all(axis=1)), None)
         return matrix
 
-    def _read(self, rows: Rows, name: str) -> FloatArray:
-        if rows.size and is_list(rows.table[name]):
-            return self._vectors(rows, name)
-        subject, numbers = f"context {name!r} of the reward model", rows.context_numbers(name)
+    def _numbers(self, rows: Rows, name: str, subject: str) -> FloatArray:
+        numbers = rows.context_numbers(name)
         if name not in self._codes and name not in self._numeric:
             # Decided by the first entry, which is known before any other: later rounds must not change earlier features.
             entries = np.flatnonzero(~numbers.null)

@@ -40,10 +40,11 @@ class FittedOn(RewardModel):
     assumes = "the reward model was fitted on other rounds, which was checked as far as rounds can be told apart"
 
     def needs(self, logs: Logs) -> Needs:
-        other_scale = "the reward model's log declares another reward range, or costs instead of rewards."
-        same_rounds = _share_files(logs.source, self.logs.source)
-        if same_rounds or logs.scale != self.logs.scale:
-            raise UsageError(SAME_ROUNDS if same_rounds else other_scale)
+        wrong = SAME_ROUNDS if _share_files(logs.source, self.logs.source) else ""
+        if logs.scale != self.logs.scale:
+            wrong = wrong or "the reward model's log declares another reward range, or costs instead of rewards."
+        if wrong:
+            raise UsageError(wrong)
         training_needs(logs)
         logs.require_columns(self.logs.contexts, role="a feature of the reward model")
         return Needs(read=self.logs.contexts)
@@ -114,8 +115,7 @@ class Refitted(RewardModel):
         return training_needs(logs)
 
     def start(self, logs: Logs) -> Predictor:
-        (time,) = logs.declaration.times
-        return _Refitting(self.estimator, ModelFeatures(logs.contexts), time)
+        return _Refitting(self.estimator, ModelFeatures(logs.contexts), *logs.declaration.times)
 
     def describe(self) -> dict[str, Any]:
         return {"model": "refitted", "estimator": name_of(self.estimator), "default": self.estimator is None}
@@ -147,8 +147,7 @@ class _Refitting(_Predicting):
         self._latest: Any = None
 
     def predictions(self, batch: Batch) -> Vectors:
-        self._latest = self._order.latest
-        self._times = self._order.check(batch.rows)
+        self._latest, self._times = self._order.latest, self._order.check(batch.rows)
         return super().predictions(batch)
 
     def _predict(self, training: TrainingRounds, seen: int) -> FloatArray:
@@ -156,16 +155,16 @@ class _Refitting(_Predicting):
             self._fitted = Fitted(self._estimator, training.only(slice(0)), self.actions)
         if self._due <= LAST:
             self._kept.append(training)
-        parts, begin = [], 0
+        predicted, begin = np.empty((len(training.reward), self.actions)), 0
         for end in self._refits(seen):
-            parts.append(self._fitted.predict(training.features[begin:end]))
+            predicted[begin:end] = self._fitted.predict(training.features[begin:end])
             self._kept = [TrainingRounds.joined(self._kept)]
             self._fitted = Fitted(self._estimator, self._kept[0].only(slice(seen + end)), self.actions)
             begin = end
-        parts.append(self._fitted.predict(training.features[begin:]))
+        predicted[begin:] = self._fitted.predict(training.features[begin:])
         if self._due > LAST:
             self._kept = []
-        return np.concatenate(parts)
+        return predicted
 
     def _refits(self, seen: int) -> Iterator[int]:
         """Where in the batch a refit is due: at the first round of a timestamp, so that simultaneous rounds share a model.

@@ -41,7 +41,6 @@ class TrainingRounds:
     def only(self, chosen: Any) -> "TrainingRounds":
         return replace(self, features=self.features[chosen], action=self.action[chosen], reward=self.reward[chosen])
 
-
     @classmethod
     def joined(cls, parts: Sequence["TrainingRounds"]) -> "TrainingRounds":
         arrays = ([getattr(part, name) for part in parts] for name in ("features", "action", "reward"))
@@ -104,9 +103,8 @@ class Fitted:
                     stack.enter_context(threadpool_limits(1))
                 yield
         except Exception as error:
-            raise UsageError(
-                f"the reward model {self._name} could not be {action}, with {self._rounds:,} training rounds: {error}"
-            ) from error
+            subject = f"the reward model {self._name} could not be {action}"
+            raise UsageError(f"{subject}, with {self._rounds:,} training rounds: {error}") from error
 
     def _design(self, features: FloatArray, action: IntArray) -> FloatArray:
         # A context that was never observed carries no information yet, and breaks some estimators.
@@ -133,10 +131,8 @@ def _default_estimator(training: TrainingRounds, actions: int) -> Any:
     try:
         from sklearn.ensemble import HistGradientBoostingRegressor
     except ImportError as error:
-        raise UsageError(
-            f"the default reward model needs scikit-learn, which is not installed. {install_extra('sklearn')} Or give an "
-            "object with fit and predict."
-        ) from error
+        remedy = f"{install_extra('sklearn')} Or give an object with fit and predict."
+        raise UsageError(f"the default reward model needs scikit-learn, which is not installed. {remedy}") from error
     # The action is the last column; with too many categories it must be treated as a number.
     categorical = [*training.categorical, actions <= MOST_CATEGORIES]
     return HistGradientBoostingRegressor(categorical_features=categorical, random_state=0)
@@ -187,8 +183,6 @@ def same_actions(batch: Batch, before: int) -> int:
     """The number of actions, which must be that of the batches before; 0 if there are none."""
     found = int(batch.decisions.available(SUBJECT)[0])
     if before not in (0, found):
-        raise LogsError(
-            f"a reward model needs the same actions in every round, but their number changes from {before} to {found} in "
-            f"row {batch.rows.start:,}. Otherwise give its predictions in a list column."
-        )
+        change = f"their number changes from {before} to {found} in row {batch.rows.start:,}"
+        raise LogsError(f"a reward model needs the same actions in every round, but {change}; or give it as a list column.")
     return found

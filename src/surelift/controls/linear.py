@@ -76,8 +76,6 @@ def _moments(contexts: FloatArray) -> tuple[FloatArray, FloatArray]:
             squares += np.nansum((contexts[rows] - centre) ** 2, axis=0)
     spread = np.sqrt(squares / count)
     if not np.isfinite(spread).all():
-        raise UsageError(
-            f"context number {int(np.argmin(np.isfinite(spread)))} of the reward model holds numbers too large to "
-            "square; rescale it first."
-        )
+        number = int(np.argmin(np.isfinite(spread)))
+        raise UsageError(f"context number {number} of the reward model holds numbers too large to square; rescale it.")
     return centre, np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 1e-12 * np.abs(centre))

@@ -58,10 +58,8 @@ class RewardModel(Protocol):
 def within_range(predicted: FloatArray) -> FloatArray:
     """Clip predictions to [0, 1], the range of rewards: a control must not overshoot."""
     if not np.isfinite(predicted).all():
-        raise LogsError(
-            f"the reward model predicted {np.count_nonzero(~np.isfinite(predicted)):,} values that are not finite; "
-            "check its features, or drop the model and use weight control."
-        )
+        count = np.count_nonzero(~np.isfinite(predicted))
+        raise LogsError(f"the reward model predicted {count:,} values that are not finite; check its features, or drop it.")
     return np.clip(predicted, 0.0, 1.0)
 
 

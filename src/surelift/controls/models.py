@@ -67,7 +67,7 @@ def from_description(description: Mapping[str, Any]) -> RewardModel:
         return refitted(None if description["default"] else LINEAR)
     if kind == "given":
         try:
-            return GivenPredictions(as_reader(policy_from(description["of"])))
+            return given(policy_from(description["of"]))
         except UsageError as error:
             missing = str(error)
     raise UsageError(f"this certificate used a reward model that it cannot store ({missing}); pass it in control=.")

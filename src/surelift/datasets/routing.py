@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from surelift.arrays import ArrowTable, FloatArray
-from surelift.datasets.shop import arrivals, draw
+from surelift.datasets.draws import arrivals, draw
 from surelift.errors import whole
 from surelift.results.outcomes import Outcome
 from surelift.saving import write_beside
@@ -98,7 +98,7 @@ def routing(rounds: int = 20_000, *, seed: int = SEED) -> Routing:
     production = (1.0 - _EPSILON) * (scores / scores.sum(axis=1, keepdims=True)) + _EPSILON / len(MODELS)
     routers = {"production": production, **_tables(cells)}
     prompts = np.array([_PROMPT_TOKENS[length] for *_, length in cells], dtype=float)
-    means = _expected(quality, prompts.mean(axis=1))
+    means = _outcomes(quality, prompts.mean(axis=1), float(np.mean(_COMPLETION_TOKENS)))
     truth = {
         name: {outcome: float((shares[:, None] * matrix * mean).sum()) for outcome, mean in means.items()}
         for name, matrix in routers.items()
@@ -110,6 +110,7 @@ def routing(rounds: int = 20_000, *, seed: int = SEED) -> Routing:
     model = draw(production[cell], rng.random(rounds))
     completion = np.floor(rng.uniform(_COMPLETION_TOKENS[0], _COMPLETION_TOKENS[1] + 1.0, rounds))
     grade = rng.binomial(_GRADES, quality[cell, model]) / _GRADES
+    outcomes = _outcomes(quality[cell], prompt, completion)
     table = pa.table(
         {
             "request": [f"r{number:06d}" for number in range(rounds)],
@@ -121,12 +122,11 @@ def routing(rounds: int = 20_000, *, seed: int = SEED) -> Routing:
             "probabilities": list(production[cell]),
             "propensity": production[cell, model],
             "quality": grade,
-            "usd": _DOLLARS_PER_TOKEN[model] * (prompt + completion),
-            "ms": 150.0 + _MILLISECONDS_PER_TOKEN[model] * (0.1 * prompt + completion),
+            **{name: outcomes[name][np.arange(rounds), model] for name in ("usd", "ms")},
             **{name: np.array(MODELS)[routers[name].argmax(axis=1)[cell]] for name in ROUTERS},
         }
     )
-    return Routing(table, truth, _expected(quality[cell], prompt))
+    return Routing(table, truth, _outcomes(quality[cell], prompt, float(np.mean(_COMPLETION_TOKENS))))
 
 
 def _quality(cells: list[tuple[str, str, str]]) -> FloatArray:
@@ -138,12 +138,12 @@ def _quality(cells: list[tuple[str, str, str]]) -> FloatArray:
     return np.asarray(1.0 / (1.0 + np.exp(strain * difficulty[:, None] - skill)))
 
 
-def _expected(quality: FloatArray, prompt: FloatArray) -> dict[str, FloatArray]:
-    completion, prompt = float(np.mean(_COMPLETION_TOKENS)), prompt[:, None]
+def _outcomes(quality: FloatArray, prompt: FloatArray, completion: FloatArray | float) -> dict[str, FloatArray]:
+    """What each model would give, from the number of tokens; the quality is the expected one."""
     return {
         "quality": quality,
-        "usd": _DOLLARS_PER_TOKEN * (prompt + completion),
-        "ms": 150.0 + _MILLISECONDS_PER_TOKEN * (0.1 * prompt + completion),
+        "usd": _DOLLARS_PER_TOKEN * (prompt + completion)[:, None],
+        "ms": 150.0 + _MILLISECONDS_PER_TOKEN * (0.1 * prompt + completion)[:, None],
     }
 
 
@@ -153,9 +153,7 @@ def _tables(cells: list[tuple[str, str, str]]) -> dict[str, FloatArray]:
         "cheap": {"extract": "small", "summarize": "small", "chat": "medium", "code": "large"},
         "careful": {"extract": "medium", "summarize": "medium", "chat": "large", "code": "large"},
     }
-    chosen = {
-        name: ["large" if language == "ja" else models[task] for task, language, _ in cells]
-        for name, models in tables.items()
-    }
-    chosen["reckless"] = ["small"] * len(cells)
-    return {name: np.array([[float(one == model) for model in MODELS] for one in models]) for name, models in chosen.items()}
+    chosen = {"reckless": ["small"] * len(cells)}
+    for name, models in tables.items():
+        chosen[name] = ["large" if language == "ja" else models[task] for task, language, _ in cells]
+    return {name: (np.array(models)[:, None] == MODELS).astype(float) for name, models in chosen.items()}

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from surelift.arrays import ArrowTable, FloatArray, IntArray
+from surelift.arrays import ArrowTable, FloatArray
+from surelift.datasets.draws import arrivals, draw, softmax
 from surelift.errors import whole
 from surelift.traits.logs import Logs
 
@@ -89,27 +90,10 @@ def _policies(clicks: FloatArray) -> dict[str, FloatArray]:
     """Production knows item popularity roughly; the candidates know more, slightly more, and less."""
     popularity = np.broadcast_to(clicks.mean(axis=0), clicks.shape)
     hunch = np.random.default_rng(2).random(clicks.shape)
-    return {
-        "production": _softmax(10.0 * popularity, 0.2),
-        "better": _softmax(30.0 * clicks, 0.05),
-        "slight": _softmax(10.0 * popularity + 4.0 * (clicks - popularity) + 1.2 * hunch, 0.1),
-        "worse": _softmax(-12.0 * clicks, 0.05),
+    scores = {
+        "production": (10.0 * popularity, 0.2),
+        "better": (30.0 * clicks, 0.05),
+        "slight": (10.0 * popularity + 4.0 * (clicks - popularity) + 1.2 * hunch, 0.1),
+        "worse": (-12.0 * clicks, 0.05),
     }
-
-
-def _softmax(scores: FloatArray, epsilon: float) -> FloatArray:
-    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares = exponentials / exponentials.sum(axis=1, keepdims=True)
-    return np.asarray((1.0 - epsilon) * shares + epsilon / scores.shape[1])
-
-
-def arrivals(rng: np.random.Generator, start: str, days: int, rounds: int) -> Any:
-    """Times in order, uniform over so many days, as an Arrow array."""
-    seconds = np.sort(np.floor(rng.random(rounds) * (days * 24 * 3600))).astype(np.int64)
-    return pa.array(np.datetime64(f"{start}T00:00:00", "s") + seconds)
-
-
-def draw(distributions: FloatArray, uniforms: FloatArray) -> IntArray:
-    """One position per row, by inversion: ``uniforms`` is the only randomness."""
-    inner = np.cumsum(distributions, axis=1)[:, :-1]
-    return np.asarray((uniforms[:, None] >= inner).sum(axis=1))
+    return {name: (1.0 - epsilon) * softmax(score) + epsilon / len(ITEMS) for name, (score, epsilon) in scores.items()}

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surelift.arrays import FloatArray, IntArray
-from surelift.datasets.shop import draw
+from surelift.datasets.draws import draw
 from surelift.errors import UsageError
 from surelift.traits.logs import Logs
 
@@ -82,12 +82,13 @@ def supervised_to_bandit(
     """
     codes, actions = encode_labels(labels)
     rows, shape = np.arange(len(codes)), (len(codes), len(actions))
-    for wrong, message in (
-        (not 0.0 <= noise <= 0.5, f"noise must lie in [0, 0.5], but is {noise}."),
-        (logging.shape != shape, f"logging must have shape {shape}, one column per label, not {logging.shape}."),
-    ):
-        if wrong:
-            raise UsageError(message)
+    wrong = ""
+    if not 0.0 <= noise <= 0.5:
+        wrong = f"noise must lie in [0, 0.5], but is {noise}."
+    elif logging.shape != shape:
+        wrong = f"logging must have shape {shape}, one column per label, not {logging.shape}."
+    if wrong:
+        raise UsageError(wrong)
     expected = np.full(shape, noise)
     expected[rows, codes] = 1.0 - noise
     action = draw(logging, rng.random(len(codes)))

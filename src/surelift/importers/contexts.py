@@ -90,16 +90,11 @@ def events_with_contexts(files: Sequence[str], form: EventFormat, named: Names |
         kind = _NUMBER if seen.keys() == {_WHOLE, _NUMBER} else " and ".join(seen)
         if seen and kind not in _TYPES:
             counts = [f"{kind} in {count:,} (the first in {first[name, kind]})" for kind, count in seen.most_common()]
-            unread[name] = (
-                f"the feature {name!r} is no column: of the events that have it, it is {' and '.join(counts)}. Write it "
-                "once, as one type."
-            )
+            unread[name] = f"the feature {name!r} is no column: it is {' and '.join(counts)}. Write it once, as one type."
         elif seen and len(kinds) > MOST and name not in (named or ()):
             count = f"{len(kinds):,}" if len(kinds) < _MOST_NAMES else f"{_MOST_NAMES:,} or more"
-            unread[name] = (
-                f"the feature {name!r} is not read: the events have {count} features, and more than {MOST:,} become columns "
-                f"only if you name those you need: contexts=[{name!r}, ...]."
-            )
+            why = f"the events have {count} features, and more than {MOST:,} become columns only if they are named"
+            unread[name] = f"the feature {name!r} is not read: {why}: contexts=[{name!r}, ...]."
         elif seen:
             columns[name] = _TYPES[kind]
     return Events(list(files), form.what, form.schema, form.parse, form.ends, pa.schema(columns), unread)

@@ -5,9 +5,8 @@ One JSON object per line, a ``SampleBatch`` as its ``JsonWriter`` writes it: a l
     {"type": "SampleBatch", "eps_id": [7, 7, 8], "t": [0, 1, 0], "actions": [1, 0, 1], "rewards": [0.0, 1.0, 0.0],
      "action_prob": [0.5, 0.9, 0.5], "obs": [[0.1, 2.0], [0.3, 1.0], [0.2, 4.0]], "dones": [false, true, true]}
 
-``action_logp``, the logarithm, may stand in for ``action_prob``. Other columns of numbers, such as a candidate's probability
-of the action, are kept under their own names. Observations that were packed (compressed) are left out. An episode ends
-where ``dones``, ``terminateds`` or ``truncateds`` is true; it may go on in the next line, but not in another file.
+``action_logp`` may stand in for ``action_prob``. Other columns of numbers are kept, compressed observations left out. An
+episode ends where ``dones``, ``terminateds`` or ``truncateds`` is true; it may go on in the next line, not in another file.
 """
 
 import math

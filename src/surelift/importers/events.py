@@ -49,10 +49,8 @@ class Found:
     def refuse(self, what: str) -> None:
         if self.broken:
             lines = [f"- {count:,} {reason}; {self.first[reason]}\n" for reason, count in self.broken.most_common()]
-            raise LogsError(
-                f"{self.broken.total():,} events cannot be read as {what}:\n{''.join(lines)}Fix them, or drop such events "
-                "by a rule that does not depend on their rewards; nothing was computed."
-            )
+            remedy = "Fix them, or drop such events by a rule that does not depend on their rewards; nothing was computed."
+            raise LogsError(f"{self.broken.total():,} events cannot be read as {what}:\n{''.join(lines)}{remedy}")
 
 
 @dataclass(eq=False)

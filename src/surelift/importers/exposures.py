@@ -48,11 +48,11 @@ def growthbook(
         reward_range: What a reward can be.
     """
     shares = _shares(weights)
-    table = _of_experiment(_read(exposures, [user, reward, *(contexts or ())]), experiment)
-    table = _with(table, _TIME, _moments(table[_TIME]))
-    table = table.take(pc.sort_indices(table, sort_keys=[(_TIME, "ascending")]))
-    variation = pc.cast(table[_VARIATION], pa.string())
-    table = _with(table, _VARIATION, variation)
+    read = _of_experiment(_read(exposures, [user, reward, *(contexts or ())]), experiment)
+    columns = dict(zip(read.column_names, read.columns, strict=True))
+    columns |= {_TIME: _moments(read[_TIME]), _VARIATION: pc.cast(read[_VARIATION], pa.string())}
+    table = pa.table(columns).sort_by(_TIME)
+    variation = table[_VARIATION]
     unknown = pc.invert(pc.is_in(variation, value_set=pa.array(shares, pa.string())))
     _refuse(unknown, table, user, f"a variation that weights= does not name; it names {', '.join(shares)}")
     codes = np.asarray(table[user].combine_chunks().dictionary_encode().indices)
@@ -65,10 +65,10 @@ def growthbook(
         same = pc.or_(pc.fill_null(pc.equal(column, other), False), pc.and_(pc.is_null(column), pc.is_null(other)))
         _refuse(pc.invert(same), table, user, what)
     kept = table.take(pa.array(np.sort(first)))
-    constant = {f"weight_{name}": pa.array(np.full(len(first), share)) for name, share in shares.items()}
-    constant |= {f"all_{name}": pa.array([name] * len(first)) for name in shares}
-    for name, column in constant.items():
-        if name in kept.column_names:
+    added = {f"weight_{name}": pa.array(np.full(len(first), share)) for name, share in shares.items()}
+    added |= {f"all_{name}": pa.array([name] * len(first)) for name in shares}
+    for name, column in added.items():
+        if name in columns:
             raise UsageError(f"the exposures have a column {name!r}, which the importer adds; rename it.")
         kept = kept.append_column(name, column)
     logs = Logs(
@@ -89,13 +89,14 @@ def _shares(weights: Any) -> dict[str, float]:
 
 
 def _read(exposures: Any, asked: Sequence[str]) -> ArrowTable:
-    source = open_source(exposures)
-    if isinstance(source, REMOTE):
-        raise UsageError("exposures are put in order in this process; fetch them first, as with to_pandas().")
+    source, user, wrong = open_source(exposures), asked[0], ""
     names = tuple(source.column_names())
-    if absent := [name for name in (_EXPERIMENT, _VARIATION, _TIME, *asked) if name not in names]:
-        raise UsageError(f"the exposures have no column {absent[0]!r}; they have {', '.join(names)}.")
-    user = asked[0]
+    if isinstance(source, REMOTE):
+        wrong = "exposures are put in order in this process; fetch them first, as with to_pandas()."
+    elif absent := [name for name in (_EXPERIMENT, _VARIATION, _TIME, *asked) if name not in names]:
+        wrong = f"the exposures have no column {absent[0]!r}; they have {', '.join(names)}."
+    if wrong:
+        raise UsageError(wrong)
     # A user's id stays text: as numbers, 01 and 1 would be one user.
     others = tuple(name for name in names if name != user)
     tables = [batch.table for batch in source.batches(Needs(read=(user,), handed_on=others))]
@@ -118,10 +119,6 @@ def _of_experiment(table: ArrowTable, experiment: str | None) -> ArrowTable:
     return table.filter(pc.equal(experiments, experiment))
 
 
-def _with(table: ArrowTable, name: str, column: ArrowColumn) -> ArrowTable:
-    return table.set_column(table.column_names.index(name), name, column)
-
-
 def _moments(times: ArrowColumn) -> ArrowColumn:
     if not (pa.types.is_string(times.type) or pa.types.is_large_string(times.type)):
         return times
@@ -137,7 +134,5 @@ def _refuse(wrong: Any, table: ArrowTable, user: str, what: str) -> None:
     found = np.asarray(wrong)
     if found.any():
         row = table.slice(int(found.argmax()), 1).to_pylist()[0]
-        raise LogsError(
-            f"{np.count_nonzero(found):,} of {len(found):,} exposures have {what}. The first is that of {user} "
-            f"{row[user]!r} at {row[_TIME]}, with {_VARIATION} {row[_VARIATION]!r}; nothing was computed."
-        )
+        count, first = f"{found.sum():,} of {len(found):,}", f"{user} {row[user]!r} at {row[_TIME]}"
+        raise LogsError(f"{count} exposures have {what}. The first is that of {first}, with {row[_VARIATION]!r}.")

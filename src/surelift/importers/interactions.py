@@ -62,10 +62,8 @@ def coba(interactions: Any, learners: Mapping[str, Any] | None = None, *, reward
 def _read(interactions: Any) -> Iterable[Any]:
     found: Any = interactions.read() if hasattr(interactions, "read") else interactions
     if not isinstance(found, Iterable) or isinstance(found, str | Mapping) or hasattr(found, "logged"):
-        raise UsageError(
-            f"coba's interactions are a list of dicts or an environment, not a {type(found).__name__}; of coba's "
-            "Environments give one of them, environments[0]."
-        )
+        kind = type(found).__name__
+        raise UsageError(f"coba's interactions are a list of dicts or one environment, environments[0], not a {kind}.")
     return found
 
 

@@ -73,10 +73,8 @@ def _select_position(shares: Any, position: Any, rounds: int, what: str) -> Any:
         wrong = f"{what} has shape {np.shape(shares)}; it must be (rounds, actions, positions) with {rounds:,} rounds."
     elif positions is None:
         if array.shape[2] != 1:
-            wrong = (
-                f"{what} has {array.shape[2]} positions, but bandit_feedback gives no position for its rounds; put each "
-                f"round's own, counted from 0, in bandit_feedback['position'], or give one of them, {what}[:, :, 0]."
-            )
+            remedy = f"put each round's own, counted from 0, in bandit_feedback['position'], or give {what}[:, :, 0]"
+            wrong = f"{what} has {array.shape[2]} positions, but bandit_feedback gives none; {remedy}."
     elif positions.shape != (rounds,) or positions.dtype.kind not in "iu":
         wrong = f"position needs {rounds:,} whole numbers, one per round, not {positions.dtype} of shape {positions.shape}."
     elif array.shape[2] > 1 and not 0 <= positions.min(initial=0) <= positions.max(initial=0) < array.shape[2]:

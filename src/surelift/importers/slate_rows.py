@@ -1,11 +1,9 @@
 """Slates and rankings: several positions decided at once, with one row of the log per position.
 
-There are three ways to weight a slate, each with its assumption. The product of the positions' importance weights, each
-given the positions before, is always right, but explodes with their number. The marginal weight of each position alone is
-right if a position's reward depends only on its own action; a slate is then a cluster of rounds. Where positions are drawn
-independently, their probabilities are both. Then, for one reward of the page to which its positions add independently of
-each other, there is the sum of their weights, less one for each position but one: it grows with the number of positions,
-where the product explodes.
+The product of the positions' importance weights, each given the positions before, is always right, but explodes with their
+number. The marginal weight of each position alone is right if a position's reward depends only on its own action; a slate is
+then a cluster of rounds. Where positions are drawn independently, and add to one reward of the page independently of each
+other, there is the sum of their weights, less one for each position but one, which only grows with their number.
 """
 
 import math
@@ -39,20 +37,18 @@ DRAWN_INDEPENDENTLY = "production drew the positions of a page independently of 
 _TAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "product": (
         ("conditional", "independent"),
-        "the probability of each action given the positions before it, whose product is that of the slate; that of marginal "
-        "probabilities is not. Log conditional probabilities (probabilities='conditional'), or use weight='independent' if "
-        "the reward of a position depends on its own action alone.",
+        "probabilities='conditional', whose product is that of the slate; that of marginal probabilities is not. Or use "
+        "weight='independent' if the reward of a position depends on its own action alone.",
     ),
     "independent": (
         ("marginal", "independent"),
-        "the probability of an action at its position whatever the other positions show: given the positions before, as in "
-        "a ranking without replacement, weights and bound would be wrong. Log marginal probabilities "
-        "(probabilities='marginal'), or use weight='product'.",
+        "probabilities='marginal', of an action whatever the other positions show: given those before, as in a ranking "
+        "without replacement, weights and bound would be wrong. Or use weight='product'.",
     ),
     "additive": (
         ("independent",),
-        "positions that production drew independently of each other: otherwise, as without replacement, the probability of "
-        "a page is not a product over positions. Use weight='product' with probabilities='conditional'.",
+        "probabilities='independent': otherwise, as without replacement, the probability of a page is not a product over "
+        "positions. Use weight='product' with probabilities='conditional'.",
     ),
 }
 """The kinds of probabilities that each weight takes, and what it needs."""
@@ -108,10 +104,7 @@ def slates(
     elif probabilities not in kinds:
         wrong = f"weight={weight!r} needs {needed}"
     elif weight != "independent" and drawn:
-        wrong = (
-            f"weight={weight!r} combines probabilities of positions, but wins are draws of single ones; use "
-            "weight='independent'."
-        )
+        wrong = f"weight={weight!r} combines positions, but wins are draws of single ones; use weight='independent'."
     elif weight == "additive" and isinstance(size, str):
         wrong = "weight='additive' takes size= as a number, or most=, the most positions a page can have."
     elif weight == "product" and (size is not None or most is not None):
@@ -145,9 +138,8 @@ def _pages(rows: Logs, policies: Mapping[str, Policy], *, positions: int | None)
         differ = batch.reward != np.repeat(batch.reward[starts], lengths)
         if additive and differ.any():
             raise LogsError(
-                f"weight='additive' is for one reward a page, but {int(differ.sum()):,} rows have another reward than the "
-                f"first row of their page, the first in row {int(batch.rows.numbered[differ][0]):,}; repeat the page's "
-                "reward in each of its rows."
+                f"weight='additive' is for one reward a page, repeated in its rows, but {int(differ.sum()):,} rows have "
+                f"another than the first row of their page, the first in row {int(batch.rows.numbered[differ][0]):,}."
             )
         means = np.add.reduceat(batch.reward, starts) / lengths
         rewards.append(np.array([rows.scale.value(mean) for mean in means.tolist()]))
@@ -165,10 +157,8 @@ def _pages(rows: Logs, policies: Mapping[str, Policy], *, positions: int | None)
     if not len(of_page):
         wrong = "these logs are empty: they contain no slate."
     elif not additive and (tiny := int((of_page < SMALLEST).sum())):
-        wrong = (
-            f"{tiny:,} of {len(of_page):,} slates have a probability below 1e-290, the product over their positions, which "
-            "is too small to compute with; use weight='independent' if its assumption holds."
-        )
+        few = f"{tiny:,} of {len(of_page):,} slates have a probability below 1e-290, too small to compute with"
+        wrong = f"{few}; use weight='independent' if its assumption holds."
     if wrong:
         raise LogsError(wrong)
     reward, chance = rows.declaration.reward.name, f"{rows.declaration.flat['propensity']}{ending}"

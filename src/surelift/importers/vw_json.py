@@ -3,19 +3,14 @@
     {"_label_cost": -1, "_label_probability": 0.8, "_label_Action": 2, "Timestamp": "...", "EventId": "...",
      "a": [2, 1, 3], "p": [0.8, 0.1, 0.1], "c": {...}, "pdrop": 0.5, "_skipLearn": true}
 
-``a`` ranks the actions, numbered from 1, with the logged one first; ``p`` holds their probabilities in the same order. A
-continuous action (CATS) has a density instead.
-
-    {"_label_ca": {"cost": -1, "pdf_value": 0.206, "action": 5.37}, "Timestamp": "...", "c": {...}, "pdrop": 0.5}
-
-In all of them ``c`` holds the context; ``pdrop`` is the probability with which an event was dropped; events marked
-``_skipLearn`` were never shown; and lines with a reward but no decision are observations that came too late.
+``a`` ranks the actions, numbered from 1, with the logged one first; ``p`` holds their probabilities, and ``c`` the context.
+Events were dropped with probability ``pdrop``, and never shown if marked ``_skipLearn``. A continuous action (CATS) has a
+density instead: ``"_label_ca": {"cost": -1, "pdf_value": 0.206, "action": 5.37}``.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -42,8 +37,8 @@ DANGLING = "rewards without a decision (dangling observations)"
 SLATES = "events are slates, one cost for several slots: read them by importers.vw_slates, in Python"
 SLOTS = "events have several slots, each with a cost (CCB): read them by the format ccb"
 REPLACED = (
-    "events have an _original_label_cost other than their _label_cost: the cost was replaced (apprentice mode does so), and "
-    "is not that of the logged action; remove _original_label_cost if _label_cost is the one to use"
+    "events have an _original_label_cost other than their _label_cost: apprentice mode replaced the cost, and it is not that "
+    "of the logged action; remove the former if the latter is the one to use"
 )
 _OF_DECISIONS = {"_label_cost", "a", "p", "_outcomes", "_label_ca"}
 _DROPPED = re.compile(rb'"pdrop"\s*:\s*0*\.?0*[1-9]')
@@ -67,10 +62,9 @@ def dsjson(
     """
     files = files_of(paths)
     source, declared = json_log(files, "dsjson", DSJSON, _ranked_round, contexts, rounds_before_sampling)
-    for _, line in islice(numbered(files[0]), 1):
-        first = json_object(line)
-        if isinstance(first, dict) and first.get("EventId"):
-            declared["id"] = "event"  # then none may come twice, or be missing
+    first = next(_json_events(numbered(files[0])), (0, b"", ""))[-1]
+    if isinstance(first, dict) and first.get("EventId"):
+        declared["id"] = "event"  # then none may come twice, or be missing
     logs = Logs(source, **declared, logging="logging", reward_range=reward_range)
     return Imported(logs, {"first": chosen("first_action"), "uniform": uniform()})
 

@@ -1,18 +1,14 @@
 """Vowpal Wabbit's pages of several slots: conditional contextual bandits (CCB), and slates, as ``Logs``.
 
-One JSON object per line, as logged by VW's RL client library; ``_outcomes`` has an entry for each slot. In CCB slots are
-filled one after another, and each has its own cost.
+In CCB slots are filled one after another, and each has its own cost.
 
     {"Timestamp": "...", "c": {"_multi": [{...}, {...}, {...}], "_slots": [{"_id": "s1"}, {"_id": "s2"}]},
      "_outcomes": [{"_label_cost": 0, "_id": "s1", "_a": [1, 0, 2], "_p": [0.8, 0.1, 0.1]},
                    {"_label_cost": -1, "_id": "s2", "_a": [2, 0], "_p": [0.9, 0.1]}], "pdrop": 0.5}
 
 ``_a`` lists the actions that were left for the slot, numbered from 0, with the one that was shown first; ``_p`` holds their
-probabilities given the slots before. Slates have actions of their own in every slot, numbered from 0 within it, drawn
-independently of the other slots, and one cost for the whole page.
-
-    {"_label_cost": -1, "EventId": "...", "_outcomes": [{"_a": [1, 0], "_p": [0.8, 0.2]}, {"_a": [0, 1, 2], "_p": [...]}],
-     "c": {"_multi": [{"_slot_id": 0}, {"_slot_id": 0}, {"_slot_id": 1}, ...], "_slots": [{...}, {...}]}}
+probabilities given the slots before. A slate has one cost for the page, and in every slot actions of its own, numbered from
+0 and drawn independently of the other slots; ``_multi`` says of each the ``_slot_id``.
 """
 
 from collections import Counter
@@ -44,8 +40,7 @@ PAGES = pa.schema({
     "reward": pa.float64(), "propensity": pa.float64(), "page": pa.string(), "action": pa.int64(), "first": pa.float64(),
     "uniform": pa.float64(),
 })  # fmt: skip
-MOST = 1 << 20
-"""Actions on a page."""
+MOST_ACTIONS = 1 << 20
 
 
 def ccb(
@@ -118,16 +113,11 @@ def _at_shown(source: Events, path: str | Path) -> FloatArray:
     rows, actions = reader.array, np.concatenate([np.zeros(0, dtype=np.int64), *shown])
     lengths = np.asarray(pc.list_value_length(rows))
     if len(rows) != len(actions):
-        wrong = (
-            f"has {len(rows):,} lines of predictions, but the log has {len(actions):,} slots; it must be written on the "
-            "same events, in the same order."
-        )
+        wrong = f"has {len(rows):,} lines of predictions, but the log has {len(actions):,} slots; predict the same events."
     elif (short := actions >= lengths).any():
         row = int(short.argmax())
-        wrong = (
-            f"has predictions for fewer actions than the log in {int(short.sum()):,} slots, first in that of line of "
-            f"predictions {row + 1:,}: {int(lengths[row])}, but action {int(actions[row])} was shown, counted from 0."
-        )
+        first = f"{int(lengths[row])} in prediction {row + 1:,}, but action {int(actions[row])} was shown, counted from 0"
+        wrong = f"has predictions for fewer actions than the log in {int(short.sum()):,} slots, the first: {first}."
     if wrong:
         raise UsageError(f"{path} {wrong}")
     return np.asarray(np.asarray(rows.values)[np.asarray(rows.offsets)[:-1] + actions])
@@ -152,7 +142,7 @@ def _fault_of_actions(slot: dict[str, Any]) -> str:
     if fault := fault_of_lists(slot, "_a", "_p"):
         return fault
     actions = slot["_a"]
-    if not all(map(is_index, actions)) or not 0 < len(set(actions)) == len(actions) or max(actions) >= MOST:
+    if not all(map(is_index, actions)) or not 0 < len(set(actions)) == len(actions) or max(actions) >= MOST_ACTIONS:
         return "events have a slot whose _a does not list its actions, from 0, once each"
     return ""
 

@@ -67,10 +67,8 @@ def predictions(path: str | Path, *, first_action: Literal[0, 1] | None = None) 
     elif first_action not in (None, 0, 1):
         wrong = f"first_action must be 0 or 1, but is {first_action!r}."
     elif single is not None and first_action is None and single.min() > 0:
-        wrong = (
-            f"{path} holds one action per line, and none is 0, so that they may be numbered from 0 (--cb_adf, and --cb of "
-            "VW 9) or from 1 (--cb with --cb_force_legacy, and older versions). Say which in first_action=, 0 or 1."
-        )
+        either = "from 0 (--cb_adf, and --cb of VW 9) or from 1 (--cb_force_legacy, and older versions)"
+        wrong = f"{path} holds actions of which none is 0, numbered {either}. Say which in first_action=, 0 or 1."
     elif single is not None and first_action == 1 and single.min() < 1:
         wrong = f"{path} holds action 0, so its actions are numbered from 0, not from first_action=1."
     if wrong:
@@ -91,15 +89,10 @@ class Predicted(Array):
         while isinstance(source, Slice):
             source = source.source
         if logs.declaration.has("density") and not isinstance(self, PredictedDensities):
-            wrong = (
-                "holds no densities, which a log of continuous actions needs: write them with --cats_pdf; --cats writes "
-                "only the action that it drew."
-            )
+            wrong = "holds no densities, which a log of continuous actions needs: write them with --cats_pdf, not --cats."
         elif source.ordered and len(self.array) != source.count():
-            wrong = (
-                f"has predictions for {len(self.array):,} events, but the log has {source.count():,} rounds; it must be "
-                "written on the same events, in the same order."
-            )
+            sizes = f"{len(self.array):,} events, but the log has {source.count():,} rounds"
+            wrong = f"has predictions for {sizes}; it must be written on the same events, in the same order."
         if wrong:
             raise UsageError(f"{self.path} {wrong}")
         return Array.needs(self, logs)
@@ -163,18 +156,12 @@ def _shares(word: str) -> list[float] | str:
     except ValueError:
         return "has no action probabilities"
     if sorted(by_action) != list(range(len(listed))):
-        return (
-            "must list each action from 0 once; with --ccb_explore_adf, VW lists the actions that its own draws left, not "
-            "those that were left in the log, so these are not the candidate's probabilities of the logged slots"
-        )
+        return "must list each action from 0 once; --ccb_explore_adf lists those its own draws left, not the log's"
     shares = [by_action[action] for action in range(len(listed))]
     total = sum(shares)
     if not (abs(total - 1.0) <= 1e-9 + len(shares) * _ROUNDING and min(shares) >= 0.0):
-        return (
-            f"has numbers that are no probabilities, with a sum of {total:g}. These are scores, as VW writes them with "
-            "--rank_all; probabilities come from --cb_explore or --cb_explore_adf, and without --rank_all --cb_adf writes "
-            "the one action it takes"
-        )
+        remedy = "write probabilities with --cb_explore or --cb_explore_adf, or actions without --rank_all"
+        return f"has numbers that are no probabilities, with a sum of {total:g}. These are scores; {remedy}"
     return shares if abs(total - 1.0) <= 1e-9 else [share / total for share in shares]
 
 

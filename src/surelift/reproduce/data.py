@@ -53,10 +53,8 @@ def labelled(name: str) -> Labelled:
     dataset = Labelled(imputed(np.column_stack(columns)), tuple(map(str, labels)))
     rows, features, classes = *dataset.features.shape, len(set(dataset.labels))
     if (rows, features, classes) != (facts.rows, facts.features, facts.classes):
-        raise MissingDataError(
-            f"{name} should have {facts.rows:,} rows, {facts.features} features and {facts.classes} classes, but has "
-            f"{rows:,}, {features} and {classes}: it is another version of the set."
-        )
+        wanted = f"{facts.rows:,} rows, {facts.features} features and {facts.classes} classes"
+        raise MissingDataError(f"{name} should have {wanted}, but has {rows:,}, {features} and {classes}.")
     return dataset
 
 

@@ -99,20 +99,17 @@ class Folder:
             self._pieces.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"the folder {self.path} cannot be created: {error.strerror}.") from error
-        settings_file = self.path / "settings.json"
-        expected = {**settings, "surelift": __version__}
-        started = settings_file.exists() or any(self._pieces.iterdir())
-        if started and _load(settings_file) != json.loads(json.dumps(expected)):
-            raise UsageError(
-                f"{self.path} holds a run with other methods, data or options; name another folder in --output, or "
-                "delete that one."
-            )
-        write_beside(settings_file, json.dumps(expected), what="the settings")
+        stored, expected = self.path / "settings.json", json.dumps({**settings, "surelift": __version__})
+        started = stored.exists() or any(self._pieces.iterdir())
+        if started and _load(stored) != json.loads(expected):
+            raise UsageError(f"{self.path} holds a run with other methods, data or options; name another in --output.")
+        write_beside(stored, expected, what="the settings")
 
     def pieces(self, work: Callable[..., Any], asked: Iterable[tuple[Any, ...]], tell: Tell | None) -> list[Any]:
         """The results of ``work`` for each tuple of arguments, in order; stored results are not computed again."""
         tasks = list(asked)
-        results = [_load(self._piece_file(work, arguments)) for arguments in tasks]
+        files = [self._pieces / f"{'-'.join(map(str, (work.__name__, *arguments)))}.json" for arguments in tasks]
+        results = [_load(file) for file in files]
         remaining = [index for index, result in enumerate(results) if result is None]
         if not remaining:
             return results
@@ -121,7 +118,7 @@ class Folder:
             for count, done in enumerate(as_completed(running), len(tasks) - len(remaining) + 1):
                 index = running[done]
                 results[index] = done.result()
-                write_beside(self._piece_file(work, tasks[index]), json.dumps(results[index]), what="a piece")
+                write_beside(files[index], json.dumps(results[index]), what="a piece")
                 if tell is not None:
                     tell(count, len(tasks), " ".join(map(str, tasks[index])))
         return results
@@ -132,9 +129,6 @@ class Folder:
         if _load(path) is None:
             write_beside(path, json.dumps(work()), what="a piece")
         return _load(path)
-
-    def _piece_file(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Path:
-        return self._pieces / f"{'-'.join(map(str, (work.__name__, *arguments)))}.json"
 
     def write(
         self, title: str, intro: Sequence[str], tables: Sequence[ReproducedTable], figures: Sequence[tuple[str, str]]

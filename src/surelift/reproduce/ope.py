@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +81,8 @@ def sizes(rounds: int, repetition: int) -> list[float]:
     chosen = rng.permutation(len(labels))[:rounds]
     # Draw rewards for all rows, in which every label occurs; the log is the selected rows.
     whole = logged(labels, 0.25, 0.2, rng)
-    feedback = BanditFeedback(
-        whole.features[chosen], whole.actions, whole.action[chosen], whole.reward[chosen], whole.logging[chosen],
-        whole.expected_rewards[chosen],
-    )  # fmt: skip
+    arrays = ("features", "action", "reward", "logging", "expected_rewards")
+    feedback = replace(whole, **{name: getattr(whole, name)[chosen] for name in arrays})
     return radii(feedback, ideal(labels, 0.1)[chosen])
 
 

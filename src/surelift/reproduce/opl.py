@@ -9,20 +9,21 @@ true ones on the test images.
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from surelift.arrays import FloatArray, IntArray
 from surelift.controls import models
+from surelift.datasets.draws import draw, softmax
 from surelift.errors import UsageError, install_extra
 from surelift.reproduce import figures
 from surelift.reproduce.data import TABLE_2, MissingDataError, required_file
 from surelift.reproduce.folder import Folder, ReproducedTable, Tell
-from surelift.reproduce.ops import softmax
 from surelift.traits.logs import Logs
 
 SETS = ("mnist", "fashion-mnist")
@@ -47,8 +48,7 @@ LEARNERS = OBJECTIVES | {
 BATCH, RATE = 128, 1e-3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Images:
+class Images(NamedTuple):
     """Images scaled to length 1, and their labels: for logs, and for the true values."""
 
     train: Any  # (images, pixels), float32
@@ -125,7 +125,7 @@ def problems(images: Images, seeds: Sequence[int], temperatures: Sequence[float]
         contexts, right, rows = images.train[many], images.labels[many], np.arange(len(many))
         for temperature in temperatures:
             logging = softmax((temperature * contexts @ weights.T).astype(np.float64))
-            action = (rng.random(len(logging))[:, None] >= np.cumsum(logging, axis=1)[:, :-1]).sum(axis=1)
+            action = draw(logging, rng.random(len(logging)))
             columns = {
                 "x": contexts, "action": action, "reward": (action == right).astype(float), "logging": logging,
                 "propensity": logging[rows, action], "t": rows,
@@ -160,15 +160,13 @@ def learned(
     return learners
 
 
-def measured(
-    tasks: Sequence[LearningTask], names: Sequence[str], *, passes: int, device: str, progress: Any = None
-) -> dict[str, list[tuple[float, float]]]:
+def improvements(tasks: Sequence[LearningTask], **options: Any) -> dict[str, list[tuple[float, float]]]:
     """Guaranteed and true improvements by learner, one pair for each task."""
     from surelift.learning.training.processes import in_threads
 
-    rows = learned(tasks, [LEARNERS[name] for name in names], passes=passes, device=device, progress=progress)
-    pairs = in_threads(lambda pair: pair[0].improvements(pair[1]), [*zip([*tasks] * len(names), chain(*rows), strict=True)])
-    return {name: pairs[k * len(tasks) : (k + 1) * len(tasks)] for k, name in enumerate(names)}
+    rows = learned(tasks, [*LEARNERS.values()], **options)
+    pairs = in_threads(lambda pair: pair[0].improvements(pair[1]), [*zip([*tasks] * len(rows), chain(*rows), strict=True)])
+    return {name: pairs[k * len(tasks) : (k + 1) * len(tasks)] for k, name in enumerate(LEARNERS)}
 
 
 def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = None) -> Path:
@@ -184,20 +182,20 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     images = {name: load(name, most=most) for name in SETS}
     asked = {"passes": passes, "most": most, "seeds": len(seeds), "device": device, "learners": [*LEARNERS]}
     folder = Folder(output, {"what": "opl", "quick": quick, **asked})
-    improvements: dict[str, dict[str, Any]] = {}
-    for number, name in enumerate(SETS):
 
-        def learn_all(name: str = name, before: int = number * passes) -> Any:
-            def passed(problem: int, epoch: int, _: int, bound: float) -> None:
-                if problem == 0 and tell is not None:
-                    tell(before + epoch, len(SETS) * passes, f"{name}, pass {epoch}")
+    def learn_all(name: str) -> Any:
+        def passed(problem: int, epoch: int, _: int, bound: float) -> None:
+            if problem == 0 and tell is not None:
+                tell(SETS.index(name) * passes + epoch, len(SETS) * passes, f"{name}, pass {epoch}")
 
-            return measured(problems(images[name], seeds), [*LEARNERS], passes=passes, device=device, progress=passed)
+        return improvements(problems(images[name], seeds), passes=passes, device=device, progress=passed)
 
-        pairs = folder.kept(name, learn_all)
+    found: dict[str, dict[str, Any]] = {}
+    for name in SETS:
+        pairs = folder.kept(name, partial(learn_all, name))
         shape = (len(seeds), len(TEMPERATURES), 2)
-        improvements[name] = {learner: np.array(pairs[learner]).reshape(shape) for learner in LEARNERS}
-    means = {name: {method: p.mean(axis=0) for method, p in of_set.items()} for name, of_set in improvements.items()}
+        found[name] = {learner: np.array(pairs[learner]).reshape(shape) for learner in LEARNERS}
+    means = {name: {learner: runs.mean(axis=0) for learner, runs in of_set.items()} for name, of_set in found.items()}
     drawn = [figures.learning(folder.path, name, TEMPERATURES, means[name]) for name in SETS]
     size = "all images" if most is None else f"the first {most:,} images of each set"
     reduced = "" if whole else "This run is reduced: "
@@ -207,8 +205,7 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
         "production on the test images; both are relative to the largest possible improvement.",
         f"Not available: {MISSING}",
     ]
-    tables = [table(improvements), by_temperature(improvements)]
-    return folder.write("Learning: guaranteed and true improvement", intro, tables, drawn)
+    return folder.write("Learning: guaranteed and true improvement", intro, [table(found), by_temperature(found)], drawn)
 
 
 def table(found: dict[str, dict[str, Any]]) -> ReproducedTable:

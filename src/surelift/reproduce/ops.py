@@ -9,6 +9,7 @@ import numpy as np
 
 from surelift.arrays import FloatArray, IntArray
 from surelift.datasets import encode_labels, faulty_policy, ideal_policy, supervised_to_bandit
+from surelift.datasets.draws import softmax
 from surelift.decisions.select import select
 from surelift.decisions.without_promise import estimate
 from surelift.reproduce import figures, ope
@@ -53,12 +54,6 @@ def trained(features: FloatArray, action: IntArray, reward: FloatArray, propensi
     solution = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 200})
     weights: FloatArray = solution.x.reshape(classes, -1)
     return weights
-
-
-def softmax(scores: FloatArray) -> FloatArray:
-    shares: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares /= shares.sum(axis=1, keepdims=True)
-    return shares
 
 
 def chosen(name: str, seed: int) -> dict[str, str]:
@@ -123,7 +118,7 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     for name, method in itertools.product(sets, METHODS):
         outcomes = [results[name, seed][method] for seed in seeds]
         counts[name][method] = [outcomes.count(kind) for kind in OUTCOMES]
-    totals = {method: [sum(counts[name][method][k] for name in sets) for k in range(3)] for method in METHODS}
+    totals = {method: np.sum([counts[name][method] for name in sets], axis=0).tolist() for method in METHODS}
     drawn = [figures.outcomes(folder.path, totals)]
     scenarios = sum(totals["select"])
     worst = max(totals[method][0] for method in PESSIMISTIC)
@@ -171,13 +166,8 @@ def by_set(sets: Sequence[str], counts: dict[str, dict[str, list[int]]]) -> Repr
 
 
 def overall(sets: Sequence[str], totals: dict[str, list[int]]) -> ReproducedTable:
-    rows = []
-    for method in METHODS:
-        printed: list[Any] = [None] * 3
-        if method in SELECTING:
-            column = SELECTING.index(method)
-            printed = [sum(TABLE_6[name][column][k] for name in sets) for k in range(3)]
-        rows.append([method, *totals[method], *printed])
+    by_method = dict(zip(SELECTING, np.sum([TABLE_6[name] for name in sets], axis=0).tolist(), strict=True))
+    rows = [[method, *totals[method], *by_method.get(method, [None] * 3)] for method in METHODS]
     columns = ["method", *OUTCOMES, *(f"paper: {kind}" for kind in OUTCOMES)]
     note = "The paper's counts are over the same sets."
     return ReproducedTable("selection", "All data sets together", columns, rows, [note])
