@@ -37,8 +37,8 @@ DANGLING = "rewards without a decision (dangling observations)"
 SLATES = "events are slates, one cost for several slots: read them by importers.vw_slates, in Python"
 SLOTS = "events have several slots, each with a cost (CCB): read them by the format ccb"
 REPLACED = (
-    "events have an _original_label_cost other than their _label_cost: apprentice mode replaced the cost, and it is no longer "
-    "that of the logged action; remove the former if the latter is the one to use"
+    "events have an _original_label_cost other than their _label_cost: apprentice mode replaced the cost, no longer that "
+    "of the logged action; remove the former if the latter is the one to use"
 )
 _OF_DECISIONS = {"_label_cost", "a", "p", "_outcomes", "_label_ca"}
 _DROPPED = re.compile(rb'"pdrop"\s*:\s*0*\.?0*[1-9]')
