@@ -68,9 +68,8 @@ class Fitted:
             contexts = self._contexts(training.features)
             self._estimator: Any = Linear.fitted(contexts, training.action, training.reward, actions)
             return
-        own = _default_estimator(training, actions) if estimator is None else estimator
         with self._attributed("copied and fitted"):
-            self._estimator = copy.deepcopy(own)
+            self._estimator = _default_estimator(training, actions) if estimator is None else copy.deepcopy(estimator)
             target = training.reward
             if hasattr(self._estimator, "predict_proba") and np.isin(target, (0.0, 1.0)).all():
                 target = target.astype(np.int64)
@@ -103,8 +102,10 @@ class Fitted:
                     stack.enter_context(threadpool_limits(1))
                 yield
         except Exception as error:
-            subject = f"the reward model {self._name} could not be {action}"
-            raise UsageError(f"{subject}, with {self._rounds:,} training rounds: {error}") from error
+            why = f"could not be {action}, with {self._rounds:,} training rounds: {error}"
+            if self._default and isinstance(error, ImportError):
+                why = f"needs scikit-learn, which is not installed. {install_extra('sklearn')} Or give another estimator."
+            raise UsageError(f"the reward model {self._name} {why}") from error
 
     def _design(self, features: FloatArray, action: IntArray) -> FloatArray:
         # A context that was never observed carries no information yet, and breaks some estimators.
@@ -128,11 +129,8 @@ class Fitted:
 
 
 def _default_estimator(training: TrainingRounds, actions: int) -> Any:
-    try:
-        from sklearn.ensemble import HistGradientBoostingRegressor
-    except ImportError as error:
-        remedy = f"{install_extra('sklearn')} Or give an object with fit and predict."
-        raise UsageError(f"the default reward model needs scikit-learn, which is not installed. {remedy}") from error
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
     # The action is the last column; with too many categories it must be treated as a number.
     categorical = [*training.categorical, actions <= MOST_CATEGORIES]
     return HistGradientBoostingRegressor(categorical_features=categorical, random_state=0)

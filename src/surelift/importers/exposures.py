@@ -48,7 +48,8 @@ def growthbook(
         reward_range: What a reward can be.
     """
     shares = _shares(weights)
-    read = _of_experiment(_read(exposures, [user, reward, *(contexts or ())]), experiment)
+    added = [f"{kind}_{name}" for kind in ("weight", "all") for name in shares]
+    read = _of_experiment(_read(exposures, [user, reward, *(contexts or ())], added), experiment)
     columns = dict(zip(read.column_names, read.columns, strict=True))
     columns |= {_TIME: _moments(read[_TIME]), _VARIATION: pc.cast(read[_VARIATION], pa.string())}
     table = pa.table(columns).sort_by(_TIME)
@@ -65,12 +66,8 @@ def growthbook(
         same = pc.or_(pc.fill_null(pc.equal(column, other), False), pc.and_(pc.is_null(column), pc.is_null(other)))
         _refuse(pc.invert(same), table, user, what)
     kept = table.take(pa.array(np.sort(first)))
-    added = {f"weight_{name}": pa.array(np.full(len(first), share)) for name, share in shares.items()}
-    added |= {f"all_{name}": pa.array([name] * len(first)) for name in shares}
-    for name, column in added.items():
-        if name in columns:
-            raise UsageError(f"the exposures have a column {name!r}, which the importer adds; rename it.")
-        kept = kept.append_column(name, column)
+    for name, value in zip(added, (*shares.values(), *shares), strict=True):
+        kept = kept.append_column(name, pa.repeat(value, len(first)))
     logs = Logs(
         kept, reward=reward, action=_VARIATION, actions=list(shares), logging=[f"weight_{name}" for name in shares],
         contexts=contexts, time=_TIME, id=user, reward_range=reward_range, assumes=[DRAWN],
@@ -88,13 +85,15 @@ def _shares(weights: Any) -> dict[str, float]:
     return {str(name): float(share) for name, share in shares.items()}
 
 
-def _read(exposures: Any, asked: Sequence[str]) -> ArrowTable:
+def _read(exposures: Any, asked: Sequence[str], added: Sequence[str]) -> ArrowTable:
     source, user, wrong = open_source(exposures), asked[0], ""
     names = tuple(source.column_names())
     if isinstance(source, REMOTE):
         wrong = "exposures are put in order in this process; fetch them first, as with to_pandas()."
     elif absent := [name for name in (_EXPERIMENT, _VARIATION, _TIME, *asked) if name not in names]:
         wrong = f"the exposures have no column {absent[0]!r}; they have {', '.join(names)}."
+    elif taken := [name for name in added if name in names]:
+        wrong = f"the exposures have a column {taken[0]!r}, which the importer adds; rename it."
     if wrong:
         raise UsageError(wrong)
     # A user's id stays text: as numbers, 01 and 1 would be one user.

@@ -83,13 +83,10 @@ def _fault(interaction: Any) -> str:
 
 
 def _features(context: Any) -> dict[str, Any]:
-    if context is None:
-        return {}
     if isinstance(context, Mapping):
         return {str(name): value for name, value in context.items()}
-    if isinstance(context, Sequence) and not isinstance(context, str):
-        return {f"x{k}": value for k, value in enumerate(context)}
-    return {"x0": context}
+    listed = context if isinstance(context, Sequence) and not isinstance(context, str) else [context]
+    return {f"x{k}": value for k, value in enumerate(listed) if context is not None}
 
 
 def _scores(name: str, learner: Any, found: Sequence[Mapping[str, Any]]) -> list[float]:

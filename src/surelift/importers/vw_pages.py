@@ -107,12 +107,12 @@ def vw_slates(
 def _at_shown(source: Events, path: str | Path) -> FloatArray:
     """The probability of what each slot shows, from a line of predictions per slot."""
     reader, wrong = predictions(path), ""
-    if not isinstance(reader, PredictedProbabilities):
-        raise UsageError(f"{path} must hold the probabilities of each slot's actions, as 'vw --slates -p' writes them.")
+    rows = reader.array if isinstance(reader, PredictedProbabilities) else pa.nulls(0, pa.list_(pa.float64()))
     shown = [batch.table["action"].to_numpy() for batch in source.batches(Needs(read=("action",)))]
-    rows, actions = reader.array, np.concatenate([np.zeros(0, dtype=np.int64), *shown])
-    lengths = np.asarray(pc.list_value_length(rows))
-    if len(rows) != len(actions):
+    actions, lengths = np.concatenate([np.zeros(0, dtype=np.int64), *shown]), np.asarray(pc.list_value_length(rows))
+    if not isinstance(reader, PredictedProbabilities):
+        wrong = "must hold the probabilities of each slot's actions, as 'vw --slates -p' writes them."
+    elif len(rows) != len(actions):
         wrong = f"has {len(rows):,} lines of predictions, but the log has {len(actions):,} slots; predict the same events."
     elif (short := actions >= lengths).any():
         row = int(short.argmax())

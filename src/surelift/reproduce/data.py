@@ -3,11 +3,14 @@
 import hashlib
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
+import pyarrow as pa
 
 from surelift.arrays import FloatArray
 from surelift.errors import UsageError, install_extra
@@ -87,14 +90,19 @@ def required_file(name: str) -> Path:
     return path
 
 
-def read_parquet(path: Path, columns: list[str] | None = None) -> Any:
-    import pyarrow as pa
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, BadZipFile, pa.ArrowException) as error:
+        raise MissingDataError(f"{path} cannot be read: {error}. It may be damaged.") from error
+
+
+def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
     import pyarrow.parquet as pq
 
-    try:
+    with readable(path):
         return pq.read_table(path, columns=columns)
-    except (OSError, pa.ArrowException) as error:
-        raise MissingDataError(f"{path} cannot be read as Parquet: {error}. It may be damaged.") from error
 
 
 def _from_openml(name: str) -> tuple[list[FloatArray], Iterable[Any]]:

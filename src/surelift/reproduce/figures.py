@@ -9,6 +9,9 @@ import numpy as np
 from surelift.arrays import FloatArray
 from surelift.views.plots import COLOURS, require_matplotlib
 
+# Outside the axes, where it covers no line.
+OUTSIDE = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+
 
 def _axes(width: float = 6.0, height: float = 3.8) -> tuple[Any, Any]:
     require_matplotlib().use("Agg")
@@ -17,10 +20,6 @@ def _axes(width: float = 6.0, height: float = 3.8) -> tuple[Any, Any]:
     figure, axes = pyplot.subplots(figsize=(width, height), layout="constrained")
     axes.spines[["top", "right"]].set_visible(False)
     return figure, axes
-
-
-# Outside the axes, where it covers no line.
-OUTSIDE = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
 
 
 def _save(figure: Any, folder: Path, name: str, caption: str, **legend: Any) -> tuple[str, str]:
@@ -84,17 +83,14 @@ def outcomes(folder: Path, counts: Mapping[str, Sequence[int]]) -> tuple[str, st
         left += shares[:, index]
     axes.invert_yaxis()
     axes.set(xlabel="share of scenarios", xlim=(0, 1))
-    above = {"ncols": 3, "loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
     caption = "How often each method chose a worse, a better or the best policy."
-    return _save(figure, folder, "outcomes.png", caption, **above)
+    return _save(figure, folder, "outcomes.png", caption, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 
-def learning(
-    folder: Path, name: str, temperatures: Sequence[float], improvements: Mapping[str, FloatArray]
-) -> tuple[str, str]:
-    """``improvements`` holds (temperatures, 2) for each objective: guaranteed and true relative improvement."""
+def learning(folder: Path, name: str, temperatures: Sequence[float], found: Mapping[str, FloatArray]) -> tuple[str, str]:
+    """For each objective guaranteed and true relative improvements, (temperatures, 2)."""
     figure, axes = _axes(width=8.0, height=4.6)
-    for index, (objective, pairs) in enumerate(improvements.items()):
+    for index, (objective, pairs) in enumerate(found.items()):
         again, place = divmod(index, len(COLOURS))
         axes.plot(temperatures, pairs[:, 0], marker="os"[again], color=COLOURS[place], label=objective)
         axes.plot(temperatures, pairs[:, 1], linestyle=":", color=COLOURS[place])

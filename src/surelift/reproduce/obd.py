@@ -23,7 +23,7 @@ COLUMNS = ["item_id", "position", "click", "propensity_score"]
 
 
 def campaign(name: str) -> dict[str, Any]:
-    random, thompson = (_read(f"obd-{policy}-{name}") for policy in ("random", "bts"))
+    random, thompson = map(_read, (f"obd-random-{name}", f"obd-bts-{name}"))
     items = int(max(random["item_id"].max(), thompson["item_id"].max())) + 1
     positions, position = np.unique(random["position"], return_inverse=True)
     shown = np.zeros((len(positions), items))
@@ -37,14 +37,14 @@ def campaign(name: str) -> dict[str, Any]:
     both = compare(logs, {"thompson": probability}, delta=DELTA / 2)
     weight, clicks = probability / random["propensity_score"], thompson["click"]
     true = float(clicks.mean() - random["click"].mean())
-    forecast = power(logs, {"thompson": probability}, delta=DELTA, improvement=true) if true > 0.0 else None
+    needed = power(logs, {"thompson": probability}, delta=DELTA, improvement=true).rounds_needed if true > 0.0 else None
     return {
         "items": items, "rounds": len(position), "clicks": int(random["click"].sum()),
         "random": float(random["click"].mean()), "estimate": value.estimate, "lower": value.lower, "upper": value.upper,
         "gain": [both.lower, both.upper], "certified": gain.certified, "largest": float(weight.max()),
         "effective": float(weight.sum() ** 2 / (weight**2).sum()), "thompson": float(clicks.mean()),
         "thompson_error": float(clicks.std() / len(clicks) ** 0.5),
-        "needed": None if forecast is None or forecast.rounds_needed is None else int(forecast.rounds_needed),
+        "needed": None if needed is None else int(needed),
     }  # fmt: skip
 
 
@@ -89,14 +89,14 @@ def introduction(campaigns: Sequence[dict[str, Any]]) -> list[str]:
     """The limits of what these logs can certify, from the numbers."""
     clicks = ", ".join(str(result["clicks"]) for result in campaigns)
     by_name = dict(zip(CAMPAIGNS, campaigns, strict=True))
-    certified = [name for name, result in by_name.items() if result["certified"]]
+    better = [name for name, result in by_name.items() if result["certified"]]
+    worse = [name for name, result in by_name.items() if result["gain"][1] < 0.0]
     widths = [result["upper"] - result["lower"] for result in campaigns]
     differences = [abs(result["thompson"] - result["random"]) for result in campaigns]
-    worse = [name for name, result in by_name.items() if result["gain"][1] < 0.0]
     verdict = "In no campaign is it certified to be better, or worse, than the random policy."
-    if certified or worse:
-        better_in, worse_in = (", ".join(names) or "none" for names in (certified, worse))
-        verdict = f"It is certified better than the random policy in: {better_in}; worse in: {worse_in}."
+    if better or worse:
+        where = f"{', '.join(better) or 'none'}; worse in: {', '.join(worse) or 'none'}"
+        verdict = f"It is certified better than the random policy in: {where}."
     return [
         "Ten thousand rounds of each campaign and policy, a sample of the Open Bandit Dataset. The candidate shows each "
         "item at each position as often as Thompson sampling did on average, fixed from the other log.",

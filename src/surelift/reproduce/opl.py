@@ -6,7 +6,6 @@ are relative to the largest possible one: guaranteed ones over production on the
 true ones on the test images.
 """
 
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,12 +21,11 @@ from surelift.controls import models
 from surelift.datasets.draws import draw, softmax
 from surelift.errors import UsageError, install_extra
 from surelift.reproduce import figures
-from surelift.reproduce.data import TABLE_2, MissingDataError, required_file
+from surelift.reproduce.data import TABLE_2, readable, required_file
 from surelift.reproduce.folder import Folder, ReproducedTable, Tell
 from surelift.traits.logs import Logs
 
 SETS = ("mnist", "fashion-mnist")
-MISSING = "NUS-WIDE-128 and EMNIST-b, the other two sets of the paper."
 TEMPERATURES = (0.1, 0.3, 0.5, 0.7, 1.0)
 OBJECTIVES: dict[str, dict[str, Any]] = {
     "cIPS": {"objective": "clipping"},
@@ -60,10 +58,8 @@ class Images(NamedTuple):
 def load(name: str, *, most: int | None = None) -> Images:
     """The first ``most`` images, or all."""
     path = required_file(f"{name}.npz")
-    try:
+    with readable(path):
         data = dict(np.load(path))
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise MissingDataError(f"{path} cannot be read: {error}. It may be damaged.") from error
 
     def unit(images: Any) -> Any:
         rows = images.astype(np.float32)
@@ -203,7 +199,7 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
         f"{reduced}{size}, {passes} passes, {len(seeds)} split(s), five inverse temperatures, on {device}.",
         "Guaranteed improvements are over production on the logged images, which the guarantee is about, and true ones over "
         "production on the test images; both are relative to the largest possible improvement.",
-        f"Not available: {MISSING}",
+        "Not available: NUS-WIDE-128 and EMNIST-b, the other two sets of the paper.",
     ]
     return folder.write("Learning: guaranteed and true improvement", intro, [table(found), by_temperature(found)], drawn)
 
