@@ -37,14 +37,10 @@ class Predictor(Protocol):
 
 
 class RewardModel(Protocol):
-    predictable: ClassVar[bool] = True
-    """A certificate may use it."""
-    in_order: ClassVar[bool] = False
-    """It must see the rounds in order, in one process."""
-    features: ClassVar[frozenset[str]] = frozenset()
-    """Its names in the table of capabilities."""
-    assumes: ClassVar[str]
-    """The assumption of a certificate that uses it."""
+    predictable: ClassVar[bool] = True  # a certificate may use it
+    in_order: ClassVar[bool] = False  # it must see the rounds in order, in one process
+    features: ClassVar[frozenset[str]] = frozenset()  # its names in the table of capabilities
+    assumes: ClassVar[str]  # the assumption of a certificate that uses it
 
     def needs(self, logs: Logs) -> Needs:
         """The columns to read; raises if these logs do not support this model."""

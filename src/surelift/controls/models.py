@@ -11,8 +11,6 @@ from surelift.policies.resolve import as_reader
 from surelift.policies.stored import from_description as policy_from
 from surelift.traits.logs import Logs
 
-_MODELS = (GivenPredictions, Refitted, FittedOn, CrossFitted)
-
 
 def given(predictions: Any) -> RewardModel:
     """Predictions that were made elsewhere, by a model that was not fitted on these rounds.
@@ -57,7 +55,7 @@ def cross_fitted(estimator: Any = None, *, folds: int = 5) -> RewardModel:
 
 
 def is_model(form: Any) -> bool:
-    return isinstance(form, _MODELS)
+    return isinstance(form, GivenPredictions | Refitted | FittedOn | CrossFitted)
 
 
 def from_description(description: Mapping[str, Any]) -> RewardModel:

@@ -40,8 +40,7 @@ class WeightControl:
 
     share: float
     cap: float
-    by_model: bool = False
-    """The share applies to the weight times the predicted reward."""
+    by_model: bool = False  # the share applies to the weight times the predicted reward
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +62,7 @@ class ScoreControl:
 
     share: float
     cap: float
-    by_score: bool = True
-    """Else the most that a label could bring stands in the place of the score."""
+    by_score: bool = True  # else the most that a label could bring stands in the place of the score
 
 
 class KnownDistributions:

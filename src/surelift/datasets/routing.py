@@ -149,11 +149,11 @@ def _outcomes(quality: FloatArray, prompt: FloatArray, completion: FloatArray | 
 
 def _tables(cells: list[tuple[str, str, str]]) -> dict[str, FloatArray]:
     """Deterministic tables over task and language: one saves where it is safe, one buys quality, one always saves."""
-    tables = {
-        "cheap": {"extract": "small", "summarize": "small", "chat": "medium", "code": "large"},
-        "careful": {"extract": "medium", "summarize": "medium", "chat": "large", "code": "large"},
+    cheap = {"extract": "small", "summarize": "small", "chat": "medium", "code": "large"}
+    careful = {"extract": "medium", "summarize": "medium", "chat": "large", "code": "large"}
+    chosen = {
+        name: ["large" if language == "ja" else models[task] for task, language, _ in cells]
+        for name, models in (("cheap", cheap), ("careful", careful))
     }
-    chosen = {"reckless": ["small"] * len(cells)}
-    for name, models in tables.items():
-        chosen[name] = ["large" if language == "ja" else models[task] for task, language, _ in cells]
+    chosen["reckless"] = ["small"] * len(cells)
     return {name: (np.array(models)[:, None] == MODELS).astype(float) for name, models in chosen.items()}

@@ -20,15 +20,11 @@ def self_normalised(sums: TermSums, moment: Moment) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    says: str
-    """A one-sentence description."""
-    seen: str
-    """The reference."""
+    says: str  # a one-sentence description
+    seen: str  # the reference
     regularizer: Callable[..., Regularizer] = Plain
-    parameter: Literal["", "clip", "alpha", "strength", "smoothing"] = ""
-    """The regularizer's hyperparameter."""
-    besides: tuple[Regularizer, ...] = ()
-    """Further regularizers its value needs."""
+    parameter: Literal["", "clip", "alpha", "strength", "smoothing"] = ""  # the regularizer's hyperparameter
+    besides: tuple[Regularizer, ...] = ()  # further regularizers its value needs
     value: Callable[[TermSums, Moment], float] = TermSums.mean
 
     @property

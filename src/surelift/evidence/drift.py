@@ -26,8 +26,7 @@ class Contrast:
     mean: float
     others: str
     other_mean: float
-    surprise: float
-    """The chance of as large a difference, in this direction, is at most exp(-surprise)."""
+    surprise: float  # the chance of as large a difference, in this direction, is at most exp(-surprise)
 
 
 @dataclass(frozen=True, slots=True)

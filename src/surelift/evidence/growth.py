@@ -72,8 +72,7 @@ class BlockTotals:
 class Growth:
     """The log evidence of each mixture component grows by a mean and a deviation per round, (..., components)."""
 
-    log_start: FloatArray
-    """The prior, and the log evidence that earlier rounds have brought."""
+    log_start: FloatArray  # the prior, and the log evidence that earlier rounds have brought
     mean: FloatArray
     deviation: FloatArray
     target: float
@@ -111,11 +110,9 @@ class Growth:
 class BlockGrowth:
     """Bets in blocks on simulated logs: the sums of a block are about normal, and vary as those of the log at hand do."""
 
-    bets: BlockBets
-    """On the log at hand: its components, and what they aim at."""
+    bets: BlockBets  # on the log at hand: its components, and what they aim at
     totals: BlockTotals
-    shares: tuple[float, ...]
-    """The share of the rounds in each block that is bet on."""
+    shares: tuple[float, ...]  # the share of the rounds in each block that is bet on
     assumed: float
     margin: float
     target: float

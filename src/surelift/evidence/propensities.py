@@ -35,11 +35,9 @@ class Evidence:
     family: Family
     segment: str
     e_value: float
-    bet: str
-    """The bet that won most against them."""
+    bet: str  # the bet that won most against them
     rounds: int
-    observed: float
-    """The rate per round of what was bet on; for weights, their mean."""
+    observed: float  # the rate per round of what was bet on; for weights, their mean
     expected: float
 
 

@@ -33,20 +33,19 @@ class EventFormat:
     schema: pa.Schema
     events: Callable[[Iterable[Line]], Iterator[tuple[int, bytes, Any]]]
     """Events with the number and the text of their first line; an unreadable one is what is wrong with it."""
-    rows: Callable[[Any, str], list[Row] | str]
-    """The rows of an event at this place of a file, or what is wrong with it."""
+    rows: Callable[[Any, str], list[Row] | str]  # the rows of an event at this place of a file, or what is wrong with it
     features: Callable[[Any], Features]
     ends: Callable[[bytes], bool] | None = None
-    left_out: frozenset[str] = frozenset()
-    """What ``rows`` says of events that are no decisions."""
+    left_out: frozenset[str] = frozenset()  # what ``rows`` says of events that are no decisions
 
     def parse(self, lines: Sequence[Line], path: str, report: Found, *, wanted: pa.Schema = NO_COLUMNS) -> ArrowTable:
         """A table of the rows, with those features of their context that are ``wanted``."""
-        rows: list[Row] = []
+        rows, columns = list[Row](), [(column.name, column.type) for column in wanted]
         for number, first, event in self.events(lines):
             found = event if isinstance(event, str) else self.rows(event, f"{path}:{number}")
             if not isinstance(found, str):
-                context = self._context(event, wanted)
+                values = self.features_by_name(event) if columns else {}
+                context = [_as(values.get(name), kind) for name, kind in columns]
                 rows += [(*row, *context) for row in found]
             elif found in self.left_out:
                 report.left_out[found] += 1
@@ -62,12 +61,6 @@ class EventFormat:
             name = valid_text(f"c.{feature}" if feature in own else feature)
             values[name] = _SEVERAL if name in values else value
         return values
-
-    def _context(self, event: Any, wanted: pa.Schema) -> Row:
-        if not len(wanted):
-            return ()
-        values = self.features_by_name(event)
-        return tuple(_as(values.get(column.name), column.type) for column in wanted)
 
 
 def events_with_contexts(files: Sequence[str], form: EventFormat, named: Names | None) -> Events:

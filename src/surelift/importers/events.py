@@ -63,11 +63,9 @@ class Events:
     schema: pa.Schema
     parse: Callable[..., ArrowTable]
     """From numbered lines, their path and what is ``Found``, to a table; it adds the contexts that are ``wanted``."""
-    ends: Callable[[bytes], bool] | None = None
-    """After which lines a piece may end, if an event has several."""
+    ends: Callable[[bytes], bool] | None = None  # after which lines a piece may end, if an event has several
     contexts: pa.Schema = NO_COLUMNS
-    unread: Mapping[str, str] = field(default_factory=dict)
-    """Why other features are not columns."""
+    unread: Mapping[str, str] = field(default_factory=dict)  # why other features are not columns
     left_out: Counter[str] = field(default_factory=Counter, init=False)
     """Lines that are not decisions, by reason, from the last complete pass."""
 

@@ -117,10 +117,9 @@ def frequencies(paths: str | Path | Sequence[str | Path], *, items: int) -> Poli
             numeric = numbers.dtype.kind in "fiu"
             wrong = ~((numbers >= 0) & (numbers <= most) & (numbers == np.floor(numbers))) if numeric else [True]
             if np.any(wrong):
-                raise LogsError(
-                    f"{np.count_nonzero(wrong):,} values of {name!r} are no whole numbers from 0 to {most}; the first is "
-                    f"{numbers[int(np.argmax(wrong))]!s}. Check items={items}, the campaign's number of items."
-                )
+                count, first = np.count_nonzero(wrong), numbers[int(np.argmax(wrong))]
+                fault = f"{count:,} values of {name!r} are no whole numbers from 0 to {most}; the first is {first!s}"
+                raise LogsError(f"{fault}. Check items={items}, the campaign's number of items.")
         for place in np.unique(position):
             counts = np.bincount(item[position == place].astype(np.int64), minlength=items)
             shown[int(place)] = shown.get(int(place), np.zeros(items)) + counts

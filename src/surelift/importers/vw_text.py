@@ -10,6 +10,7 @@ A label is action:cost:probability; in ``cb_adf`` it is on the line of the logge
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -60,19 +61,15 @@ def _log(paths: Paths, contexts: Names | None, reward_range: Range, action_count
     return Logs(events, **roles, action_count=action_count, reward_range=reward_range, contexts=contexts)
 
 
-def _one_line_events(lines: Iterable[Line]) -> Iterator[tuple[int, bytes, list[str]]]:
-    for number, line in lines:
-        if line.strip():
-            yield number, line, [line.decode(errors="replace").strip()]
-
-
-def _events_between_blank_lines(lines: Iterable[Line]) -> Iterator[tuple[int, bytes, list[str]]]:
+def _events(lines: Iterable[Line], *, several: bool) -> Iterator[tuple[int, bytes, list[str]]]:
+    """Each line that is not blank, or ``several`` between blank ones."""
     event, first = list[str](), (0, b"")
     for number, line in lines:
-        if text := line.decode(errors="replace").strip():
+        text = line.decode(errors="replace").strip()
+        if text:
             first = first if event else (number, line)
             event.append(text)
-        elif event:
+        if event and not (several and text):
             yield *first, event
             event = []
     if event:
@@ -140,5 +137,5 @@ def _is_blank(line: bytes) -> bool:
     return not line.strip()
 
 
-_CB = EventFormat("cb text", CB, _one_line_events, _cb_rows, _features)
-_ADF = EventFormat("cb_adf text", ADF, _events_between_blank_lines, _adf_rows, _shared_features, _is_blank)
+_CB = EventFormat("cb text", CB, partial(_events, several=False), _cb_rows, _features)
+_ADF = EventFormat("cb_adf text", ADF, partial(_events, several=True), _adf_rows, _shared_features, _is_blank)

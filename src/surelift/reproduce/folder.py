@@ -26,8 +26,7 @@ Tell = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class ReproducedTable:
-    name: str
-    """The stem of its file names."""
+    name: str  # the stem of its file names
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]

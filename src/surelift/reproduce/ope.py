@@ -113,9 +113,8 @@ def reproduce(output: str | Path, *, quick: bool = False, tell: Tell | None = No
     digests, sets, missing = available(lambda name: not (quick and name == "kropt"))
     repetitions, counts = (2, tuple(TABLE_1)[:5]) if quick else (10, tuple(TABLE_1))
     folder = Folder(output, {"what": "ope", "quick": quick, "data": digests, "methods": METHODS, "delta": DELTA})
-    asked = list(itertools.product(sets, range(repetitions)))
     # The largest first, so that two processes finish at about the same time.
-    asked.sort(key=lambda task: -TABULAR[task[0]].rows)
+    asked = sorted(itertools.product(sets, range(repetitions)), key=lambda task: -TABULAR[task[0]].rows)
     by_set = dict(zip(asked, folder.pieces(scenarios, asked, tell), strict=True))
     radius = np.array([[by_set[name, run] for run in range(repetitions)] for name in sets])  # (sets, runs, 45, methods)
     tables = [by_dataset(sets, radius), by_target(sets, radius)]
@@ -148,12 +147,6 @@ def compared(runs: FloatArray, printed: float) -> list[Any]:
     return [mean, spread / len(runs) ** 0.5, printed, away]
 
 
-LEGEND = (
-    "Mean ± its standard error (the paper's number, and by how many standard deviations of one run ours exceeds it); then "
-    "surelift's own methods."
-)
-
-
 def by_dataset(sets: Sequence[str], radius: FloatArray) -> ReproducedTable:
     """Table 4: the mean over 45 scenarios, for each set."""
     means = radius.mean(axis=2)  # (sets, runs, methods)
@@ -166,12 +159,11 @@ def by_dataset(sets: Sequence[str], radius: FloatArray) -> ReproducedTable:
 
 def by_target(sets: Sequence[str], radius: FloatArray) -> ReproducedTable:
     """Table 5: the mean over sets, behaviours and noises, for each target policy."""
-    by_temperature = radius.reshape(*radius.shape[:2], -1, len(TARGETS), radius.shape[-1])
-    by_temperature = by_temperature.mean(axis=(0, 2))  # (runs, targets, methods)
+    by_temperature = radius.reshape(*radius.shape[:2], -1, len(TARGETS), radius.shape[-1]).mean(axis=(0, 2))
     columns = ["target", *(name for method in PAPER_METHODS for name in (method, f"{method}, paper"))]
     rows = []
     for index, target in enumerate(TARGETS):
-        means = by_temperature[:, index].mean(axis=0).tolist()
+        means = by_temperature[:, index].mean(axis=0).tolist()  # over runs, by method
         # The paper's methods come first, in its order.
         pairs = itertools.chain(*zip(means[: len(PAPER_METHODS)], TABLE_5[target], strict=True))
         rows.append([str(target), *pairs, *means[len(PAPER_METHODS) :]])
@@ -181,9 +173,9 @@ def by_target(sets: Sequence[str], radius: FloatArray) -> ReproducedTable:
 
 
 def by_size(counts: Sequence[int], radius: FloatArray) -> ReproducedTable:
-    title, note = "Table 1: relative radius on kropt by number of rounds", "The paper shows one log of each size."
     found = {str(rounds): (radius[index], TABLE_1[rounds]) for index, rounds in enumerate(counts)}
-    return _beside_print("table-1", title, "rounds", found, note)
+    title = "Table 1: relative radius on kropt by number of rounds"
+    return _beside_print("table-1", title, "rounds", found, "The paper shows one log of each size.")
 
 
 def _beside_print(
@@ -200,9 +192,13 @@ def _beside_print(
             for mean, error, paper, away in cells
         ]
         shown.append([label, *texts, *ours])
+    legend = (
+        "Mean ± its standard error (the paper's number, and by how many standard deviations of one run ours exceeds it); "
+        "then surelift's own methods."
+    )
     columns = [part for method in PAPER_METHODS for part in (method, "error", "paper", "deviations")]
     page = [head, *PAPER_METHODS, *OURS], shown
-    return ReproducedTable(name, title, [head, *columns, *OURS], rows, [LEGEND, note], page)
+    return ReproducedTable(name, title, [head, *columns, *OURS], rows, [legend, note], page)
 
 
 def by_order(bounds_by_name: dict[str, list[float]]) -> ReproducedTable:

@@ -1,9 +1,7 @@
 """Learning: how much improvement each objective guarantees and achieves, on images (Table 2 and the two figures).
 
 A logging policy is fitted on 5% of the images and tempered by five factors. From the other 95%, each objective learns a
-random linear rule, with the tempered weights as prior; the last learners are judged on held-out rounds instead. Improvements
-are relative to the largest possible one: guaranteed ones over production on the logged images, which the guarantee is about;
-true ones on the test images.
+random linear rule, with the tempered weights as prior; the last learners are judged on held-out rounds instead.
 """
 
 from collections.abc import Sequence
@@ -94,12 +92,10 @@ class LearningTask:
     prior: FloatArray
     seed: int
     temperature: float
-    value: float
-    """The value of production on the logged images."""
+    value: float  # the value of production on the logged images
     test_value: float
     images: Images
-    contexts: pa.Table
-    """The test images, as a table once for all tasks."""
+    contexts: pa.Table  # the test images, as a table once for all tasks
 
     def improvements(self, learner: Any) -> tuple[float, float]:
         """The guaranteed and the true improvement, relative to the largest possible one."""
@@ -112,8 +108,8 @@ class LearningTask:
 
 def problems(images: Images, seeds: Sequence[int], temperatures: Sequence[float] = TEMPERATURES) -> list[LearningTask]:
     classes = int(max(images.labels.max(), images.truth.max())) + 1
-    tasks, pixels = [], images.test.shape[1]
-    on_test_images = pa.table({"x": pa.FixedSizeListArray.from_arrays(images.test.ravel(), pixels)})
+    tasks, test_pixels = [], pa.FixedSizeListArray.from_arrays(images.test.ravel(), images.test.shape[1])
+    on_test_images = pa.table({"x": test_pixels})
     for seed in seeds:
         rng = np.random.default_rng(seed)
         few, many = np.split(rng.permutation(len(images.train)), [len(images.train) // 20])
