@@ -1,8 +1,9 @@
 """Vowpal Wabbit's events as rows, with their shared features as columns; a feature that an event lacks is null."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +26,7 @@ _TYPES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EventFormat:
     """How the lines of a file become events, and each event rows and features."""
 
@@ -53,12 +54,15 @@ class EventFormat:
                 report.breaks(found, path, number, first)
         return to_table(rows, pa.schema([*self.schema, *wanted]))
 
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        return frozenset(self.schema.names)
+
     def features_by_name(self, event: Any) -> dict[str, Any]:
         """A name that a column of every event has begins with ``c.``."""
         values: dict[str, Any] = {}
-        own = self.schema.names
         for feature, value in () if isinstance(event, str) else self.features(event):
-            name = valid_text(f"c.{feature}" if feature in own else feature)
+            name = valid_text(f"c.{feature}" if feature in self._own else feature)
             values[name] = _SEVERAL if name in values else value
         return values
 
@@ -67,15 +71,16 @@ def events_with_contexts(files: Sequence[str], form: EventFormat, named: Names |
     """The events, with their shared features as columns; of very many, those that are ``named``."""
     if named is not None and (isinstance(named, str) or not all(isinstance(name, str) for name in named)):
         raise UsageError("contexts must be a list of features, named like columns: ['User.country', 'User.age'].")
-    kinds: dict[str, Counter[str]] = {name: Counter() for name in named or ()}
+    kinds: defaultdict[str, Counter[str]] = defaultdict(Counter, {name: Counter() for name in named or ()})
     first: dict[tuple[str, str], str] = {}
     for path in files:
         for number, _, event in form.events(numbered(path)):
             for name, value in form.features_by_name(event).items():
                 if value is not None and (name in kinds or len(kinds) < _MOST_NAMES):
-                    kind = _kind(value)
-                    kinds.setdefault(name, Counter())[kind] += 1
-                    first.setdefault((name, kind), f"line {number:,} of {path}")
+                    kind, seen = _kind(value), kinds[name]
+                    if kind not in seen:
+                        first[name, kind] = f"line {number:,} of {path}"
+                    seen[kind] += 1
     columns: dict[str, Any] = {}
     unread: dict[str, str] = {}
     for name, seen in kinds.items():
@@ -100,7 +105,7 @@ def _kind(value: Any) -> str:
         return "text"
     if isinstance(value, int | float):
         return _WHOLE if isinstance(value, int) and abs(value) < _LARGEST else _NUMBER
-    if isinstance(value, list) and all(_kind(part) in (_WHOLE, _NUMBER) for part in value):
+    if isinstance(value, list) and all(isinstance(part, int | float) and not isinstance(part, bool) for part in value):
         return _NUMBERS
     return "given several times" if value is _SEVERAL else "a list of other things, or nested too deeply"
 
