@@ -93,7 +93,7 @@ def slates(
         most: An upper limit on it, instead.
         reward_range: What a reward can be.
     """
-    kinds, needed = _TAKES.get(weight, ((), ""))
+    kinds, needed = _TAKES.get(str(weight), ((), ""))
     named = name_policies(policies)
     drawn = isinstance(propensity, Wins) or any("drawn candidate" in policy.features for policy in named.values())
     wrong = ""
@@ -166,11 +166,10 @@ def _pages(rows: Logs, policies: Mapping[str, Policy], *, positions: int | None)
     declared: dict[str, Any] = {"reward": reward, role: chance, "reward_range": (rows.scale.low, rows.scale.high)}
     assumed = DRAWN_INDEPENDENTLY if additive else PRODUCT
     logs = Logs({**table, reward: np.concatenate(rewards), chance: of_page}, **declared, assumes=[assumed])
-    if positions is None:
-        return Imported(logs, {name: as_policy(column) for name, column in columns.items()})
-    return Imported(
-        logs, {name: AdditiveSlate(columns[name], positions, policy.limits.drop) for name, policy in policies.items()}
-    )
+    made: dict[str, Policy] = {name: as_policy(column) for name, column in columns.items()}
+    if positions is not None:
+        made = {name: AdditiveSlate(columns[name], positions, policy.limits.drop) for name, policy in policies.items()}
+    return Imported(logs, made)
 
 
 def _column_of(name: str, policy: Policy) -> str:
