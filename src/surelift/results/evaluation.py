@@ -43,14 +43,18 @@ class PolicyValue(Result):
     together_hold: ClassVar = "bounds"
     columns: ClassVar = ("policy", "estimate", "lower", "upper", "delta", "rounds", "method", "control")
 
-    def sentence(self) -> str:
-        name = "Production" if self.policy == "production" else quoted(self.policy)
-        verb = "costs" if self.kind == "cost" else "is worth"
+    @property
+    def amount(self) -> str:
+        """The bounds in words."""
         low, high = self.value_range
         digits = decimals_for((high if self.upper is None else self.upper) - (low if self.lower is None else self.lower))
         sides = (("at least", self.lower, "down"), ("at most", self.upper, "up"))
         bounds = (f"{words} {rounded(end, digits, towards=way)}" for words, end, way in sides if end is not None)
-        return f"{name} {verb} {' and '.join(bounds)} per round."
+        return f"{' and '.join(bounds)} per round"
+
+    def sentence(self) -> str:
+        name = "Production" if self.policy == "production" else quoted(self.policy)
+        return f"{name} {'costs' if self.kind == 'cost' else 'is worth'} {self.amount}."
 
     def text(self) -> str:
         return lines(self.heading(), figure_lines(self.figure()), self.outside(), doubt_lines(self.doubts))

@@ -10,6 +10,7 @@ from surelift.results.provenance import Provenance
 from surelift.results.result import OMITTED, Result
 from surelift.views.figures import Interval, Intervals
 from surelift.views.formats import at_least, baseline_name, chance, decimals_for, plain, quoted, rounded
+from surelift.views.tables import interval_cells
 from surelift.views.text import certifies, doubt_lines, lines, moved_estimate, one_holds
 
 STEADY = "if that ratio does not drift"
@@ -159,9 +160,7 @@ class Improvement(Result):
         }[self.verdict]
 
     def text(self) -> str:
-        decimals = decimals_for(self.upper - self.lower)
-        ends = ((self.estimate, "nearest"), (self.lower, "down"), (self.upper, "up"))
-        numbers = [rounded(end, decimals, towards=way, sign=True) for end, way in ends]
+        numbers = interval_cells(self.interval(self.policy), sign=True)
         estimate, lower, upper = (number.rjust(max(map(len, numbers))) for number in numbers)
         e_value = f"  evidence      e-value {at_least(self.e_value)}; {self.e_value_that_certifies:.3g} certifies"
         percent = float(chance(self.delta)) * 100  # never overstated

@@ -45,16 +45,15 @@ def certificate_content(provenance: Provenance | None, answer: Mapping[str, Any]
         raise LogsError("these logs are not fit for a guarantee, so there is nothing to certify.")
     method = provenance.question.get("method", {})
     by_function = str(method.get("options", {}).get("regularizer")).startswith("function ")
-    for impossible, why in (
-        (provenance.segment is not None, "a single segment cannot be certified; certify the whole answer by segment."),
-        (
-            not provenance.certifies,
-            f"method {method.get('method')!r} does not certify anything, so it has no certificate; omit --certificate.",
-        ),
-        (by_function, "a regularizer given as a function cannot be stored in a certificate; give it by name."),
-    ):
-        if impossible:
-            raise UsageError(why)
+    why = ""
+    if provenance.segment is not None:
+        why = "a single segment cannot be certified; certify the whole answer by segment."
+    elif not provenance.certifies:
+        why = f"method {method.get('method')!r} does not certify anything, so it has no certificate; omit --certificate."
+    elif by_function:
+        why = "a regularizer given as a function cannot be stored in a certificate; give it by name."
+    if why:
+        raise UsageError(why)
     rows = {} if provenance.rows is None else {"rows": list(provenance.rows)}
     content = {
         "format": FORMAT, "version": VERSION, "surelift": provenance.version, "question": dict(provenance.question),

@@ -142,17 +142,10 @@ class ValueSelection(Several[PolicyValue]):
 
     def sentence(self) -> str:
         value = self[self.chosen]
-        low, high = value.value_range
-        if value.lower is not None:
-            bound = rounded(value.lower, decimals_for(high - value.lower), towards="down")
-        else:
-            assert value.upper is not None
-            bound = rounded(value.upper, decimals_for(value.upper - low), towards="up")
-        words, extreme = {
-            "reward": (f"worth at least {bound}", "largest lower bound"),
-            "cost": (f"a cost of at most {bound}", "smallest upper bound"),
-        }[value.kind]
-        sure = f"{words} per round, the {extreme} of {len(self.policies)} policies."
+        worth, extreme = "worth", "largest lower bound"
+        if value.kind == "cost":
+            worth, extreme = "a cost of", "smallest upper bound"
+        sure = f"{worth} {value.amount}, the {extreme} of {len(self.policies)} policies."
         if self.chosen == "production":
             return f"Keep production: {sure}"
         return f"Choose {quoted(self.chosen)}: {sure} That it is better than production is not certified."

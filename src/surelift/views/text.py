@@ -22,17 +22,16 @@ _PROMISES: dict[Promise, str] = {
 
 def wrap(text: str) -> str:
     """Text for a terminal of 80 columns: prose is wrapped, tables are as wide as they need to be."""
-    return "\n".join(map(_wrap_line, text.split("\n")))
-
-
-def _wrap_line(line: str) -> str:
-    """Later lines start below the first word, or below the words about a number."""
-    fact = FACT.match(line)
-    row_of_table = line.startswith("  ") and "  " in line.strip() and fact is None
-    if len(line) <= WIDTH or row_of_table:
-        return line
-    indent = fact.end() if fact else len(line) - len(line.lstrip()) + 2
-    return fill(line, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    wrapped = []
+    for line in text.split("\n"):
+        fact = FACT.match(line)
+        is_prose = fact is not None or not line.startswith("  ") or "  " not in line.strip()
+        # Later lines start below the first word, or below the words about a number.
+        indent = " " * (fact.end() if fact else len(line) - len(line.lstrip()) + 2)
+        if len(line) > WIDTH and is_prose:
+            line = fill(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        wrapped.append(line)
+    return "\n".join(wrapped)
 
 
 def lines(*parts: str | Iterable[str]) -> str:
