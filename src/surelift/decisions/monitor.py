@@ -24,7 +24,7 @@ from surelift.questions.soundness import refuse_unfit
 from surelift.questions.stored import made, refuse_others
 from surelift.questions.value import ValueQuestion
 from surelift.results.evaluation import Evaluation, PolicyValue
-from surelift.results.growth import History, Point
+from surelift.results.history import History, Point
 from surelift.results.improvement import Improvement
 from surelift.results.outcomes import Outcome, Outcomes
 from surelift.results.result import delivered

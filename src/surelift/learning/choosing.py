@@ -27,7 +27,7 @@ from surelift.learning.policies.modules import Parameters
 from surelift.learning.training.problem import LearningProblem
 from surelift.questions.selection import SelectionQuestion
 from surelift.questions.stored import require_logs
-from surelift.results.learned import PolicySearch, TriedLearner
+from surelift.results.policy_search import PolicySearch, TriedLearner
 from surelift.traits.logs import Logs
 
 _OF_ALL, _OF_JUDGED = ("delta", "intercept"), ("holdout", "method")

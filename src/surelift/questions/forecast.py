@@ -15,7 +15,7 @@ from surelift.evidence.growth import BlockGrowth, BlockTotals, Growth, PowerCurv
 from surelift.questions.claims import BoundedClaim, Claim, Place
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.method import RoundCount, slack_of
-from surelift.results.growth import RANGE, Forecast, Range
+from surelift.results.forecast import RANGE, Forecast, Range
 from surelift.results.improvement import Improvement
 from surelift.statistics.plan import Component, Request, Term
 from surelift.statistics.splits import Key, RandomBlocks

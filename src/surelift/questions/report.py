@@ -21,7 +21,7 @@ from surelift.questions.outcomes import OutcomesQuestion, named_outcomes
 from surelift.questions.question import Question
 from surelift.questions.selection import SelectionQuestion
 from surelift.questions.value import ValueQuestion
-from surelift.results.growth import History, Point
+from surelift.results.history import History, Point
 from surelift.results.improvement import Improvement
 from surelift.results.outcomes import Outcome
 from surelift.results.report import Report

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from surelift.results.improvement import Improvement
-from surelift.results.result import ByName, Result, dict_key
+from surelift.results.result import Result, dict_key
+from surelift.results.several import ByName
 from surelift.views.figures import Interval, Intervals
 from surelift.views.formats import quoted
 from surelift.views.page import Tone

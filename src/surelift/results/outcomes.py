@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Literal
 from surelift.errors import UsageError, exact, is_number, printed
 from surelift.results.improvement import Improvement
 from surelift.results.provenance import Provenance
-from surelift.results.result import ByName, dict_key
+from surelift.results.result import dict_key
+from surelift.results.several import ByName
 from surelift.views.figures import Intervals
 from surelift.views.formats import baseline_name, plain, quoted
 from surelift.views.page import Page, Paragraph, Section

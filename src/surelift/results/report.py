@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from surelift.results.evaluation import Evaluation
-from surelift.results.growth import Forecast, History
+from surelift.results.forecast import Forecast
 from surelift.results.health import Health
+from surelift.results.history import History
 from surelift.results.improvement import STEADY, Improvement
 from surelift.results.lift import ZERO_IS_NONE, upper_explained
 from surelift.results.outcomes import Outcomes, claims_figure

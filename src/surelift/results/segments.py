@@ -9,7 +9,8 @@ from surelift.results.evaluation import PolicyValue
 from surelift.results.improvement import Improvement
 from surelift.results.outcomes import Outcomes
 from surelift.results.provenance import Provenance
-from surelift.results.result import OMITTED, ByName, Result, dict_key, plain_value
+from surelift.results.result import OMITTED, Result, dict_key, plain_value
+from surelift.results.several import ByName
 from surelift.statistics.splits import Segment
 from surelift.views.figures import Figure
 from surelift.views.formats import quoted, visible
