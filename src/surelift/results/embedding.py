@@ -23,7 +23,7 @@ class EmbeddingTrial(Result):
     plain: Improvement
     """Over production, by the weights of actions."""
     marginal: Improvement
-    """The same by the weights of embeddings."""
+    """Over production, by the weights of embeddings."""
     difference: Improvement
     """Actions minus embeddings: 0 where the embedding's assumption holds and support is full."""
     effective_sample_sizes: tuple[float, float]
@@ -54,7 +54,7 @@ class EmbeddingTrial(Result):
 
     @property
     def width(self) -> float:
-        """Of the interval by embeddings, as a share of the one by actions."""
+        """The interval by embeddings is so many times as wide as the one by actions."""
         plain = self.plain.upper - self.plain.lower
         return (self.marginal.upper - self.marginal.lower) / plain if plain > 0.0 else 1.0
 

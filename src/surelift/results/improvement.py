@@ -74,11 +74,6 @@ class Improvement(Result):
     @property
     def claim(self) -> str:
         """What would be certified: better, by more than a margin; or, for a negative margin, not much worse."""
-        return f"{quoted(self.policy)} is {self.claim_over}"
-
-    @property
-    def claim_over(self) -> str:
-        """The claim, without the name of the policy."""
         much = f" by more than {self.amount_of_margin.lstrip('-')}" if self.asked_margin else ""
         better = "not worse" if self.asked_margin < 0.0 else "better"
         return f"{better} than {baseline_name(self.over)}{much}"
@@ -150,12 +145,13 @@ class Improvement(Result):
         return f"the {'cost' if self.measured.kind == 'cost' else 'value'} of {baseline_name(self.over)}"
 
     def sentence(self) -> str:
+        claim = f"{quoted(self.policy)} is {self.claim}"
         if self.exceeds_margin and not self.certified:
-            return f"Not certified: it looks as if {self.claim}, but this is in doubt: {'; '.join(self.doubts)}."
+            return f"Not certified: it looks as if {claim}, but this is in doubt: {'; '.join(self.doubts)}."
         return {
-            "certified": f"Certified: {self.claim}.",
-            "not certified": f"Not certified: these rounds do not show that {self.claim}; they do not rule it out either.",
-            "ruled out": f"Not certified: these rounds rule out that {self.claim}.",
+            "certified": f"Certified: {claim}.",
+            "not certified": f"Not certified: these rounds do not show that {claim}; they do not rule it out either.",
+            "ruled out": f"Not certified: these rounds rule out that {claim}.",
             "worse": f"Worse: {quoted(self.policy)} performs worse than {baseline_name(self.over)}.",
         }[self.verdict]
 

@@ -25,7 +25,7 @@ class Guarantee(Result):
     lower: float | None
     """Holds with probability 1 - delta, for every policy of its kind at once. None for the value of a cost."""
     upper: float | None
-    """The same for the value of a cost, which is bounded from above."""
+    """Set for the value of a cost, which is bounded from above."""
     certified: bool
     """Certified better than production: for an improvement, ``lower`` exceeds 0."""
     delta: float

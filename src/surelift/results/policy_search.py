@@ -20,7 +20,7 @@ class TriedLearner:
 
     name: str
     estimate: float
-    """Of the improvement of its policy, on the rounds that choose; optimistic for the one that was chosen."""
+    """Its policy's improvement on the rounds that choose; optimistic for the one that was chosen."""
     expected_lower: float
     """Its certificate, if the rounds that judge were like those that choose; at delta over the number of learners."""
 

@@ -32,9 +32,9 @@ class Report(Result):
     health: Health
     selection: Selection | None
     values: Evaluation | None
-    """Of every candidate and of production, at a delta of their own."""
+    """Every candidate's and production's, at a delta of their own."""
     history: History | None
-    """Of up to 100 candidates."""
+    """For up to 100 candidates."""
     normal_intervals: Mapping[str, Improvement]
     """Asymptotic normal intervals, by name; empty for clusters and sampled rounds, where there are none."""
     forecasts: Mapping[str, Forecast]

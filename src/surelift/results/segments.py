@@ -39,10 +39,11 @@ class Segments(ByName[R], Generic[R]):
 
     @classmethod
     def of(cls, results: Mapping[str, R], by: Segment, delta: float, rounds: int, provenance: Provenance) -> "Segments[R]":
-        columns = by.columns()
-        plain = len(columns) == 1 and isinstance(by.by[0], str)
-        rows = {name: zip(columns, by.by, by.texts(name), strict=True) for name in results if not plain}
-        values = {name: {column: _value(part, text) for column, part, text in row} for name, row in rows.items()}
+        columns, values = by.columns(), dict[str, dict[str, Any]]()
+        if len(columns) > 1 or not isinstance(by.by[0], str):
+            for name in results:
+                parts = zip(columns, by.by, by.texts(name), strict=True)
+                values[name] = {column: _value(part, text) for column, part, text in parts}
         return cls(results, columns[0] if len(columns) == 1 else columns, delta, rounds, provenance, values)
 
     @property
@@ -118,6 +119,7 @@ class Segments(ByName[R], Generic[R]):
 
 
 def _value(part: SegmentColumn, text: str) -> Any:
+    """The text of a segment, or where its bin begins and ends; None for rounds without one."""
     if text == MISSING:
         return None
     return part.ranges[part.names.index(text)] if isinstance(part, Bins) else text

@@ -46,7 +46,8 @@ def render(page: Page) -> str:
     sections = [(section.heading, list(_drawn(section, identities, charts))) for section in page.sections]
     certificate = None
     if page.certificate is not None:
-        certificate = _base64(json.dumps(page.certificate, indent=2, allow_nan=False) + "\n")
+        text = json.dumps(page.certificate, indent=2, allow_nan=False) + "\n"
+        certificate = base64.b64encode(text.encode()).decode()
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         page=page, sections=sections, colours=identities.colours, star=STAR, charts=in_script(charts),
         bundle=bundle() if charts else "", made=f"{date.today().isoformat()}, surelift {__version__}",
@@ -78,11 +79,8 @@ def still(chart: dict[str, Any]) -> str:
     drawn = {**chart, "width": STILL_WIDTH, "background": "white", "config": {"aria": False}}
     svg: str = vl_convert.vegalite_to_svg(drawn)
     seen = _EMPTY.sub("", _TAG.sub(lambda tag: _UNSEEN.sub("", tag[0]), svg))
-    return _base64(seen.replace("<svg ", '<svg font-family="sans-serif" ', 1))
-
-
-def _base64(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
+    picture = seen.replace("<svg ", '<svg font-family="sans-serif" ', 1)
+    return base64.b64encode(picture.encode()).decode()
 
 
 def in_script(data: Any) -> str:
