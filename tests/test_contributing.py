@@ -46,7 +46,7 @@ def copied(files: dict[str, str], folder: Path) -> Path:
 def listed_in_its_table(heading: str, package: Path) -> None:
     if heading == "Adding a bound":
         table = package / "bounds" / "__init__.py"
-        listed = table.read_text().replace("NORMAL, BOOTSTRAP,", "NORMAL, BOOTSTRAP, HOEFFDING,")
+        listed = table.read_text().replace("normal, bootstrap,", "normal, bootstrap, HOEFFDING,")
         table.write_text(listed.replace("\n\n__all__", "\nfrom surelift.bounds.hoeffding import HOEFFDING\n\n__all__", 1))
     if heading == "Adding a trait":
         table, logs = package / "traits" / "declaration.py", package / "traits" / "logs.py"

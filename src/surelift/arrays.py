@@ -41,9 +41,7 @@ def as_numpy(values: Any, subject: str) -> npt.NDArray[Any]:
         raise UsageError(f"{subject} cannot be read as numbers: {error}") from error
     if array.dtype.kind == "c":
         raise UsageError(f"{subject} holds complex numbers, of type {array.dtype}; give real ones.")
-    if array.dtype == np.longdouble:
-        return array.astype(np.float64)
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    return array.astype(np.float64 if array.dtype == np.longdouble else array.dtype.newbyteorder("="), copy=False)
 
 
 def unmasked(values: Any) -> Any:

@@ -63,7 +63,6 @@ def first_line(error: Exception) -> str:
 
 
 def printed(value: object) -> str:
-    """A value as a message shows it, however long it is."""
     if type(value).__name__ in ("str_", "datetime64"):  # of NumPy, whose repr names the type
         value = str(value)
     try:
@@ -79,19 +78,22 @@ def exact(value: Any) -> float:
 
 
 def whole(name: str, value: Any, *, least: int = 1, most: int = MOST_WHOLE, besides: str = "") -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
-        limits = f"of at most {most:,}" if isinstance(value, Integral) and int(value) > most else f"of at least {least}"
-        raise UsageError(f"{name} must be a whole number {limits}{besides}, but is {printed(value)}.")
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    limits = f"of at most {most:,}" if isinstance(value, Integral) and int(value) > most else f"of at least {least}"
+    _check(is_whole and least <= int(value) <= most, name, f"a whole number {limits}{besides}", value)
     return int(value)
 
 
 def positive(name: str, value: Any) -> float:
-    if not (is_number(value) and 0.0 < exact(value) <= sys.float_info.max):
-        raise UsageError(f"{name} must be a positive, finite number, but is {printed(value)}.")
+    _check(is_number(value) and 0.0 < exact(value) <= sys.float_info.max, name, "a positive, finite number", value)
     return float(value)
 
 
 def share(name: str, value: Any) -> float:
-    if not (is_number(value) and 0.0 <= exact(value) <= 1.0):
-        raise UsageError(f"{name} must be a number in [0, 1], but is {printed(value)}.")
+    _check(is_number(value) and 0.0 <= exact(value) <= 1.0, name, "a number in [0, 1]", value)
     return float(value)
+
+
+def _check(fits: bool, name: str, wanted: str, value: object) -> None:
+    if not fits:
+        raise UsageError(f"{name} must be {wanted}, but is {printed(value)}.")

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -47,21 +47,16 @@ class Grid:
 
     @lru_cache(maxsize=256)  # noqa: B019 - a grid is small, and many candidates share one
     def scaled(self, factor: float) -> "Grid":
-        smoothings = tuple(smoothing * factor for smoothing in self.smoothings)
-        return Grid(self.name, smoothings, self.prior, self.any_looks)
+        return replace(self, smoothings=tuple(smoothing * factor for smoothing in self.smoothings))
 
     def describe(self) -> dict[str, Any]:
-        return {
-            "name": self.name, "smoothings": list(self.smoothings), "prior": list(self.prior), "any_looks": self.any_looks,
-        }  # fmt: skip
+        return {**asdict(self), "smoothings": list(self.smoothings), "prior": list(self.prior)}
 
     @classmethod
     def from_description(cls, description: Mapping[str, Any]) -> "Grid":
         try:
-            return cls(
-                str(description["name"]), tuple(map(float, description["smoothings"])),
-                tuple(map(float, description["prior"])), bool(description["any_looks"]),
-            )  # fmt: skip
+            smoothings, prior = (tuple(map(float, description[name])) for name in ("smoothings", "prior"))
+            return cls(str(description["name"]), smoothings, prior, bool(description["any_looks"]))
         except (KeyError, TypeError, ValueError) as error:
             raise UsageError(f"a grid cannot be read from {dict(description)}.") from error
 

@@ -20,10 +20,7 @@ last_written: str | None = None
 
 
 def write_beside(path: str | Path, content: str | bytes, *, what: str) -> None:
-    """Write to a temporary file and rename it, so that a reader or a crash never sees a partial file.
-
-    What killed writers left beside is removed.
-    """
+    """Write to a temporary file and rename it, so that a reader or a crash never sees a partial file."""
     global last_written
     temporary = None
     try:
@@ -41,9 +38,9 @@ def write_beside(path: str | Path, content: str | bytes, *, what: str) -> None:
             if target.is_file():
                 os.chmod(temporary, target.stat().st_mode & 0o777)
             if os.name != "nt":
-                os.replace(temporary, target)  # while it is locked
+                os.replace(temporary, target)  # while it is locked, which Windows does not allow
         if os.name == "nt":
-            os.replace(temporary, target)  # which Windows does not allow before
+            os.replace(temporary, target)
     except (OSError, ValueError) as error:
         raise UsageError(f"{what} cannot be written to {path}: {reason(error)}.") from error
     finally:
@@ -54,7 +51,6 @@ def write_beside(path: str | Path, content: str | bytes, *, what: str) -> None:
 
 
 def _temporary(folder: Path, prefix: str) -> tuple[IO[bytes], str]:
-    """A new file, locked while its writer lives."""
     while True:
         path = str(folder / f"{prefix}{os.urandom(8).hex()}{_TEMPORARY}")
         file = open(path, "xb")  # noqa: SIM115
@@ -111,7 +107,6 @@ def refuse_overwriting(path: str | Path, *, what: str, recognised: Callable[[Pat
 
 
 def has_format(path: Path, name: str) -> bool:
-    """Recognise JSON of a format, whatever its version."""
     with suppress(UsageError, LogsError):
         content = read_json(path, what="JSON")
         return isinstance(content, Mapping) and content.get("format") == name
@@ -160,38 +155,38 @@ def _integer(text: str) -> int:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} stands twice")
+    content = dict[str, Any]()
+    for name, value in pairs:
+        if name in content:
+            raise ValueError(f"the key {name!r} stands twice")
+        content[name] = value
     return content
 
 
-def checksum(content: Mapping[str, Any]) -> str:
-    """A SHA-256 over everything but the checksum itself."""
-    rest = {name: value for name, value in content.items() if name != "checksum"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True, allow_nan=False).encode()).hexdigest()
-
-
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {**content, "checksum": checksum(content)}
+    """With a SHA-256 over everything but the checksum itself."""
+    rest = {name: value for name, value in content.items() if name != "checksum"}
+    text = json.dumps(rest, sort_keys=True, allow_nan=False)
+    return {**content, "checksum": hashlib.sha256(text.encode()).hexdigest()}
 
 
 def check_seal(content: Mapping[str, Any], *, place: str) -> None:
-    fits = False
     with suppress(TypeError, ValueError, RecursionError):
-        fits = content.get("checksum") == checksum(content)
-    if not fits:
-        raise LogsError(f"{place} is damaged, or was changed by hand: its checksum does not fit. Go back to a copy of it.")
+        if content.get("checksum") == sealed(content)["checksum"]:
+            return
+    raise LogsError(f"{place} is damaged, or was changed by hand: its checksum does not fit. Go back to a copy of it.")
 
 
 def check_format(content: Any, *, place: str, what: str, name: str, version: int) -> None:
     """Refuse what is another kind of file, or was written in a format that is not read any more, saying by whom."""
+    wrong = ""
     if not isinstance(content, Mapping) or content.get("format") != name:
-        raise LogsError(f'{place} is not {what} of surelift: it lacks the line "format": "{name}".')
-    if content.get("version") != version:
+        wrong = f'{place} is not {what} of surelift: it lacks the line "format": "{name}".'
+    elif content.get("version") != version:
         writer = f"surelift {content.get('surelift', 'of an unknown version')}"
-        raise LogsError(
+        wrong = (
             f"{place} is {what} in format {content.get('version')!r}, written by {writer}; this surelift reads format "
             f"{version}. Use the surelift that wrote it."
         )
+    if wrong:
+        raise LogsError(wrong)

@@ -11,30 +11,22 @@ from typing import Any
 
 from surelift.bounds.blocks import BLOCKS_BOUND
 from surelift.bounds.bound import Bound, BoundChoice, Promise
-from surelift.bounds.independent_rounds import BOOTSTRAP, EFRON_STEIN, EMPIRICAL_BERNSTEIN, NORMAL
+from surelift.bounds.independent_rounds import bootstrap, efron_stein, empirical_bernstein, normal
 from surelift.bounds.mixture import MIXTURE
-from surelift.bounds.single_smoothing import IMPLICIT_EXPLORATION, LOGARITHMIC_SMOOTHING, MOMENTS, SECOND_MOMENT
+from surelift.bounds.single_smoothing import implicit_exploration, logarithmic_smoothing, moments, second_moment
 
 __all__ = [
     "BOUNDS", "Bound", "BoundChoice", "Promise", "blocks", "bootstrap", "efron_stein", "empirical_bernstein",
     "implicit_exploration", "logarithmic_smoothing", "mixture", "moments", "normal", "second_moment",
 ]  # fmt: skip
 
+# Their modules have the same names.
+mixture: Any = MIXTURE
+blocks: Any = BLOCKS_BOUND
 BOUNDS: Mapping[str, Bound] = {
     bound.name: bound
     for bound in (
-        MIXTURE, BLOCKS_BOUND, LOGARITHMIC_SMOOTHING, SECOND_MOMENT, MOMENTS, IMPLICIT_EXPLORATION,
-        EMPIRICAL_BERNSTEIN, EFRON_STEIN, NORMAL, BOOTSTRAP,
+        mixture, blocks, logarithmic_smoothing, second_moment, moments, implicit_exploration,
+        empirical_bernstein, efron_stein, normal, bootstrap,
     )
 }  # fmt: skip
-
-mixture: Any = MIXTURE
-blocks: Any = BLOCKS_BOUND
-logarithmic_smoothing = LOGARITHMIC_SMOOTHING
-second_moment = SECOND_MOMENT
-moments = MOMENTS
-implicit_exploration = IMPLICIT_EXPLORATION
-empirical_bernstein = EMPIRICAL_BERNSTEIN
-efron_stein = EFRON_STEIN
-normal = NORMAL
-bootstrap = BOOTSTRAP

@@ -13,8 +13,8 @@ import numpy as np
 
 from surelift.arrays import FloatArray
 from surelift.controls import WeightControl
-from surelift.statistics.plan import Component
-from surelift.statistics.sums import TermSums
+from surelift.statistics import Component, TermSums
+from surelift.statistics.plan import arranged
 
 STATIC = 0.1
 """The share of the capital that stays in the mixture, with its prior, throughout."""
@@ -27,8 +27,6 @@ NOTHING_VARIED = 1e-13
 
 
 class BlockWealth(NamedTuple):
-    """The bets in blocks against several means."""
-
     shares: FloatArray
     """(means, blocks, components); what they lack to 1 is not bet."""
     logarithm: FloatArray
@@ -48,23 +46,16 @@ class BlockBets:
     offset: FloatArray
     log_prior: FloatArray
     alike: Sequence[Sequence[int]]
-    """The components of each control."""
     target: float
-    """The logarithm at which the capital that moves has won alone."""
 
     @classmethod
     def of(cls, sums: TermSums, *, delta: float) -> "BlockBets":
-        parts = sums.needed.components
+        parts, blocks = arranged(sums.needed.components), sums.blocks
         return cls(
-            np.array([block.rounds for block in sums.blocks], dtype=np.float64),
-            np.array([block.log_sums for block in sums.blocks]),
-            np.array([block.sums for block in sums.blocks]),
-            np.array([part.smoothing for part in parts]),
-            np.array([part.offset for part in parts]),
-            np.log([part.prior for part in parts]),
-            alike(parts),
-            math.log(1.0 / (delta * (1.0 - STATIC))),
-        )
+            np.array([block.rounds for block in blocks], dtype=np.float64), np.array([block.log_sums for block in blocks]),
+            np.array([block.sums for block in blocks]), parts.smoothings, parts.offsets, parts.log_prior,
+            alike(sums.needed.components), math.log(1.0 / (delta * (1.0 - STATIC))),
+        )  # fmt: skip
 
     def against(self, means: FloatArray) -> BlockWealth:
         """Bets against "the mean is at most this", for each of these means, with the shares it suggests.

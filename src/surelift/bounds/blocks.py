@@ -19,10 +19,8 @@ from surelift.bounds.mixture import plan as mixture_plan
 from surelift.bounds.mixture import root
 from surelift.grids import Grid
 from surelift.quantities import Quantity
+from surelift.statistics import Narrowing, Needed, TermSums
 from surelift.statistics.dealing import Dealt
-from surelift.statistics.narrowing import Narrowing
-from surelift.statistics.plan import Needed
-from surelift.statistics.sums import TermSums
 
 BLIND_KEYS = (
     "what deals rounds into blocks (the cluster, the id, or else the row number) tells nothing of their actions and "

@@ -12,8 +12,7 @@ from surelift.errors import UsageError
 from surelift.grids import Grid
 from surelift.quantities import Value
 from surelift.quantities.regularizers import describe_regularizer
-from surelift.statistics.plan import Needed
-from surelift.statistics.sums import TermSums
+from surelift.statistics import Needed, TermSums
 
 Promise = Literal["any number of looks", "one look", "asymptotic", "none"]
 THREE_COLUMNS, DISTRIBUTIONS = "three columns", "both distributions"
@@ -37,24 +36,20 @@ class Bound:
     promise: Promise
     """A smoothing or clip derived from the number of rounds reduces it to one look."""
     says: str
-    """The promise in two sentences."""
     proved: str
     needs: str
     options: tuple[str, ...] = ()
     assumes: tuple[str, ...] = ()
-    """Assumptions beyond those of every bound."""
     controls: tuple[str, ...] = ()
-    """The controls that may narrow it."""
     in_blocks: bool = False
     paired: bool
-    """It can bound an improvement too, and not only values."""
     plan: Callable[..., Needed]
     """Turns its options, the quantity and the count of rounds into what is added up."""
     lower_bound: FromSums
     upper_bound: FromSums | None = None
     """None where an upper bound is made from the shortfall, as every certified one is."""
     remark: Callable[..., str] | None = None
-    """Says why its result is not rigorous, from the sums and delta."""
+    """Why its result is not rigorous, from the sums and delta."""
     certifies: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -77,40 +72,28 @@ class Bound:
     def defaults(self) -> dict[str, Any]:
         """Its options where they are not given; without those that follow from the number of rounds."""
         parameters = signature(self.plan).parameters
-        known = {name: parameters[name].default for name in self.options}
-        return {name: value for name, value in known.items() if value is not None}
+        return {name: parameters[name].default for name in self.options if parameters[name].default is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class BoundChoice:
-    """A bound with its options, those by default included, which a certificate stores too.
-
-    What it promises with them is found once, when it is made.
-    """
+    """A bound with its options, those by default included, which a certificate stores too."""
 
     bound: Bound
     options: Mapping[str, Any] = field(hash=False)
     promise: Promise = field(init=False)
     counts_rounds: bool = field(init=False)
-    """Its plan depends on the number of rounds."""
     features: frozenset[str] = field(init=False)
-    """The names that the table of capabilities has for it."""
     plan: Callable[..., Needed] = field(init=False, repr=False, compare=False)
-    """That of the bound, with these options."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "plan", partial(self.bound.plan, **self.options))
-        asked: list[int] = []
-
-        def count() -> int:
-            asked.append(1)
-            return 1
-
+        counts = [1] * 8
         # With nothing at stake: a wrong option is refused before anything is read.
-        needed = self.plan(quantity=Value(), offset=0.0, count=count)
+        needed = self.plan(quantity=Value(), offset=0.0, count=counts.pop)
         one_look = self.bound.promise == "any number of looks" and not needed.any_looks
         object.__setattr__(self, "promise", "one look" if one_look else self.bound.promise)
-        object.__setattr__(self, "counts_rounds", bool(asked))
+        object.__setattr__(self, "counts_rounds", len(counts) < 8)
         bare = [moment for moment in needed.moments if not moment.regularizer.for_densities]
         object.__setattr__(self, "features", frozenset({"densities above 1"} if bare else ()))
 
@@ -130,5 +113,4 @@ def rounded_down(bound: float, floor: float = 0.0, size: float = 1.0) -> float:
 
 
 def floored(unfloored: FromSums, sums: TermSums, *, delta: float) -> float:
-    """A lower bound on a value, rounded down."""
     return rounded_down(unfloored(sums, delta=delta))

@@ -4,22 +4,20 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from surelift.arrays import FloatArray
 from surelift.bounds.bound import COVERAGE, DISTRIBUTIONS, INDEPENDENT, THREE_COLUMNS, Bound, floored
 from surelift.errors import positive, whole
 from surelift.quantities import Quantity
 from surelift.quantities.regularizers import Clipping
-from surelift.statistics.plan import MEAN, SQUARES, Moment, Needed
-from surelift.statistics.sums import TermSums
+from surelift.statistics import MEAN, SQUARES, Moment, Needed, TermSums
 
 
 def plan_empirical_bernstein(
     *, quantity: Quantity, offset: float, count: Callable[[], int], clip: float | None = None
 ) -> Needed:
-    """Clipped at sqrt(rounds) unless a clip is named."""
     clipping = Clipping(math.sqrt(count()) if clip is None else positive("clip", clip))
     return Needed(moments=(Moment(clipping), Moment(clipping, 2)), any_looks=False)
 
@@ -42,8 +40,9 @@ def unfloored_empirical_bernstein(sums: TermSums, *, delta: float) -> float:
     return sums.mean(mean) - spread - 7.0 * clipping.clip * penalty / (3.0 * (sums.rounds - 1))
 
 
-def plan_efron_stein(*, quantity: Quantity, offset: float, count: Callable[[], int], draws: int = 1_000) -> Needed:
-    return Needed(redraws=whole("draws", draws, least=2, most=1_000_000), any_looks=False)
+def plan_draws(kind: str, *, quantity: Quantity, offset: float, count: Callable[[], int], draws: int = 1_000) -> Needed:
+    known: dict[str, Any] = {kind: whole("draws", draws, least=2, most=1_000_000)}
+    return Needed(offset=offset, any_looks=False, **known)
 
 
 def unfloored_efron_stein(sums: TermSums, *, delta: float) -> float:
@@ -77,11 +76,10 @@ def efron_stein_remark(sums: TermSums, *, delta: float) -> str:
     assert proxies is not None
     if not math.isfinite(bound):
         return "not rigorous: rests on Monte-Carlo draws, and no logged action has any weight"
-    moved = (
-        replace(proxies, variance=proxies.variance + proxies.variance_error),
-        replace(proxies, expected=proxies.expected + proxies.expected_error),
-    )
-    error = math.hypot(*(unfloored_efron_stein(replace(sums, proxies=other), delta=delta) - bound for other in moved))
+    more_variance = replace(proxies, variance=proxies.variance + proxies.variance_error)
+    more_expected = replace(proxies, expected=proxies.expected + proxies.expected_error)
+    moved = (replace(sums, proxies=other) for other in (more_variance, more_expected))
+    error = math.hypot(*(unfloored_efron_stein(other, delta=delta) - bound for other in moved))
     return f"not rigorous: rests on {proxies.draws:,} Monte-Carlo draws, whose standard error moves a bound by {error:.1g}"
 
 
@@ -89,50 +87,32 @@ def plan_normal(*, quantity: Quantity, offset: float, count: Callable[[], int]) 
     return Needed(offset=offset, moments=(MEAN, SQUARES), any_looks=False)
 
 
-def normal_lower_bound(sums: TermSums, *, delta: float) -> float:
-    """The mean minus a normal quantile of its standard error; covers in the limit of many rounds only."""
-    return max(0.0 - sums.needed.offset, sums.mean(MEAN) - _margin(sums, delta))
-
-
-def normal_upper_bound(sums: TermSums, *, delta: float) -> float:
-    return sums.mean(MEAN) + _margin(sums, delta)
-
-
-def _margin(sums: TermSums, delta: float) -> float:
-    if sums.rounds < 2:
-        return math.inf
+def normal_bound(sums: TermSums, *, delta: float, side: float) -> float:
+    """The mean plus or minus a normal quantile of its standard error; covers in the limit of many rounds only."""
     from statistics import NormalDist
 
-    return -NormalDist().inv_cdf(delta) * math.sqrt(_variance(sums, MEAN, SQUARES) / sums.rounds)
+    margin = math.inf
+    if sums.rounds >= 2:
+        margin = -NormalDist().inv_cdf(delta) * math.sqrt(_variance(sums, MEAN, SQUARES) / sums.rounds)
+    end = sums.mean(MEAN) + side * margin
+    return max(0.0 - sums.needed.offset, end) if side < 0.0 else end
 
 
 def _variance(sums: TermSums, mean: Moment, squares: Moment) -> float:
-    """The unbiased one."""
     centre = sums.mean(mean)
     return max(0.0, sums.moments[squares] - sums.rounds * centre * centre) / (sums.rounds - 1)
 
 
-def plan_bootstrap(*, quantity: Quantity, offset: float, count: Callable[[], int], draws: int = 1_000) -> Needed:
-    return Needed(offset=offset, resamples=whole("draws", draws, least=2, most=1_000_000), any_looks=False)
-
-
-def bootstrap_lower_bound(sums: TermSums, *, delta: float) -> float:
+def bootstrap_bound(sums: TermSums, *, delta: float, side: float) -> float:
     """A quantile of the resampled means; covers in the limit of many rounds only."""
-    return max(0.0 - sums.needed.offset, float(np.quantile(_resampled_means(sums), delta)))
-
-
-def bootstrap_upper_bound(sums: TermSums, *, delta: float) -> float:
-    return float(np.quantile(_resampled_means(sums), 1.0 - delta))
-
-
-def _resampled_means(sums: TermSums) -> FloatArray:
     assert sums.resamples is not None
     totals, rounds = sums.resamples
-    means: FloatArray = np.divide(totals, rounds, out=np.zeros_like(totals), where=rounds > 0)
-    return means
+    means = np.divide(totals, rounds, out=np.zeros_like(totals), where=rounds > 0)
+    end = float(np.quantile(means, delta if side < 0.0 else 1.0 - delta))
+    return max(0.0 - sums.needed.offset, end) if side < 0.0 else end
 
 
-EMPIRICAL_BERNSTEIN = Bound(
+empirical_bernstein = Bound(
     name="empirical-bernstein", promise="one look",
     proved="Maurer and Pontil (2009); Swaminathan and Joachims (2015)",
     says="Clips the weights and pays for their empirical variance and their range. It holds for independent rounds at "
@@ -141,27 +121,28 @@ EMPIRICAL_BERNSTEIN = Bound(
     lower_bound=partial(floored, unfloored_empirical_bernstein),
 )  # fmt: skip
 
-EFRON_STEIN = Bound(
+efron_stein = Bound(
     name="efron-stein", promise="none", proved="Kuzborskij et al. (2021), but for the Monte-Carlo error",
     says="Bounds the self-normalised estimate by redrawing production's actions many times. Its proxies are "
     "Monte-Carlo averages, so as computed it is not rigorous: it is here for comparison, and never certifies.",
     needs=DISTRIBUTIONS, options=("draws",), assumes=(INDEPENDENT, COVERAGE),
-    paired=False, plan=plan_efron_stein,
+    paired=False, plan=partial(plan_draws, "redraws"),
     lower_bound=efron_stein_lower_bound, remark=efron_stein_remark,
 )  # fmt: skip
 
-NORMAL = Bound(
+normal = Bound(
     name="normal", promise="asymptotic", proved="the central limit theorem, asymptotically",
     says="The usual mean plus or minus a normal quantile of its standard error. It covers only in the limit of many "
     "rounds, fails where a few weights are large, and breaks when one looks twice: it never certifies.",
     needs=THREE_COLUMNS, assumes=(INDEPENDENT, COVERAGE), paired=True, plan=plan_normal,
-    lower_bound=normal_lower_bound, upper_bound=normal_upper_bound,
+    lower_bound=partial(normal_bound, side=-1.0), upper_bound=partial(normal_bound, side=1.0),
 )  # fmt: skip
 
-BOOTSTRAP = Bound(
+bootstrap = Bound(
     name="bootstrap", promise="asymptotic", proved="asymptotically",
     says="The usual percentile bootstrap, with Poisson resamples. It covers only in the limit of many rounds, cannot "
     "know of the large weights it has not seen, and breaks when one looks twice: it never certifies.",
-    needs=THREE_COLUMNS, options=("draws",), assumes=(INDEPENDENT, COVERAGE), paired=True, plan=plan_bootstrap,
-    lower_bound=bootstrap_lower_bound, upper_bound=bootstrap_upper_bound,
+    needs=THREE_COLUMNS, options=("draws",), assumes=(INDEPENDENT, COVERAGE), paired=True,
+    plan=partial(plan_draws, "resamples"),
+    lower_bound=partial(bootstrap_bound, side=-1.0), upper_bound=partial(bootstrap_bound, side=1.0),
 )  # fmt: skip

@@ -11,9 +11,8 @@ from surelift.bounds.bound import ROUNDING, THREE_COLUMNS, Bound, rounded_down
 from surelift.errors import UsageError
 from surelift.grids import Grid
 from surelift.quantities import Quantity
-from surelift.statistics.narrowing import Narrowing
-from surelift.statistics.plan import MEAN, Needed, arranged, on_grid
-from surelift.statistics.sums import TermSums
+from surelift.statistics import MEAN, Narrowing, Needed, TermSums, on_grid
+from surelift.statistics.plan import arranged
 
 _STEPS = 100
 

@@ -47,15 +47,13 @@ class RatioEvidence:
 
     @classmethod
     def of(cls, cells: WeightCells, side: Side, components: tuple[Component, ...], *, units: int) -> "RatioEvidence":
-        """The plain components of a bound, their smoothings in units of what a term can fall by."""
+        """By the plain components of a bound, their smoothings in units of what a term can fall by."""
         plain = [(part.prior, part.smoothing * part.offset) for part in components if part.control is None]
         prior, smoothings = np.array(plain).T
         return cls(*cells.pairs(side), cells.rounds, units, smoothings, np.log(prior / prior.sum()))
 
     def log_e_value(self, scale: float, part: Part) -> float:
-        """The logarithm of the evidence, rounded down."""
-        exponents, _ = self._of_components(scale, part)
-        return float(np.logaddexp.reduce(exponents))
+        return float(np.logaddexp.reduce(self._of_components(scale, part)[0]))
 
     def least_scale(self, part: Part, *, delta: float) -> float:
         """The smallest scale with evidence of 1/delta, rounded up; infinite where none has it.
@@ -87,9 +85,9 @@ class RatioEvidence:
     def mean_bound(self, *, delta: float) -> float:
         """A lower bound on the mean of z, with both parts as they are."""
         sums = np.log1p(self.smoothings[:, None] * (self.first + self.second)) @ self.rounds
-        weighted, target = self.log_prior + sums * (1.0 - ROUNDING), math.log(1.0 / delta)
-        offsets = np.zeros(len(weighted))
-        return rounded_down(root(weighted, self.smoothings, offsets, rounds=self.units, target=target, floor=0.0))
+        weighted, offsets = self.log_prior + sums * (1.0 - ROUNDING), np.zeros(len(sums))
+        mean = root(weighted, self.smoothings, offsets, rounds=self.units, target=math.log(1.0 / delta), floor=0.0)
+        return rounded_down(mean)
 
     def _of_components(self, scale: float, part: Part) -> tuple[FloatArray, FloatArray]:
         """The log evidence of every component with its prior, rounded down; its slope in the logarithm of the scale."""

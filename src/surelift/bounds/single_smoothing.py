@@ -13,8 +13,7 @@ from surelift.errors import UsageError, positive, whole
 from surelift.grids import Grid
 from surelift.quantities import Quantity, regularizers
 from surelift.quantities.regularizers import Clipping, Regularizer
-from surelift.statistics.plan import Moment, Needed, on_grid
-from surelift.statistics.sums import TermSums
+from surelift.statistics import Moment, Needed, TermSums, on_grid
 
 
 def single_smoothing(smoothing: float | None, count: Callable[[], int]) -> Grid:
@@ -43,7 +42,6 @@ def unfloored_logarithmic_smoothing(sums: TermSums, *, delta: float) -> float:
 
 
 def logarithmic_smoothing_bound(sums: TermSums, *, delta: float) -> float:
-    """The same, rounded down, and never below the least the mean can be."""
     floor = 0.0 - sums.needed.offset
     if sums.rounds == 0:
         return floor
@@ -87,22 +85,25 @@ def _powers(regularizer: Regularizer, most: int, grid: Grid, *, fixed: bool = Tr
 
 
 def _fixed_regularizer(form: Any, clip: float | None) -> Regularizer:
-    """One that is fit for a bound, and does not depend on the number of rounds."""
     if form == "clipping":
         return Clipping(positive("clip", clip))
+    wrong, chosen = "", form
+    if isinstance(form, str):
+        chosen = regularizers.regularizer_named(form)
+    built_in = isinstance(chosen, regularizers.BUILT_IN)
     if clip is not None:
-        raise UsageError("clip= is for the regularizer 'clipping'; name the parameter of another as in 'shrinkage:5'.")
-    chosen: Regularizer = regularizers.regularizer_named(form) if isinstance(form, str) else form
-    if not isinstance(chosen, regularizers.BUILT_IN):
-        if not callable(chosen):
-            raise UsageError(f"a regularizer is a name such as 'clipping:10' or a function, not a {type(form).__name__}.")
-        chosen = regularizers.Custom(chosen)
-    if not chosen.shrinks:
-        raise UsageError(
+        wrong = "clip= is for the regularizer 'clipping'; name the parameter of another as in 'shrinkage:5'."
+    elif not (built_in or callable(chosen)):
+        wrong = f"a regularizer is a name such as 'clipping:10' or a function, not a {type(form).__name__}."
+    elif built_in and not chosen.shrinks:
+        wrong = (
             f"{type(chosen).__name__} may exceed w r, which breaks the paper's condition C1: no bound holds for it. "
             "For the harmonic one say 'harmonic:STRENGTH', which is repaired."
         )
-    return chosen
+    if wrong:
+        raise UsageError(wrong)
+    fit: Regularizer = chosen if built_in else regularizers.Custom(chosen)
+    return fit
 
 
 def unfloored_moments(sums: TermSums, *, delta: float) -> float:
@@ -123,7 +124,7 @@ def unfloored_moments(sums: TermSums, *, delta: float) -> float:
     return math.expm1(exponent) / float(smoothing) if np.isfinite(exponent) else -1.0 / float(smoothing)
 
 
-LOGARITHMIC_SMOOTHING = Bound(
+logarithmic_smoothing = Bound(
     name="logarithmic-smoothing", promise="any number of looks", proved="Sakhi et al. (2024), Corollary 5",
     says="The paper's bound: logarithms tame large weights, with a single smoothing fixed before the data is seen. "
     "It holds at any number of looks for a smoothing you name, and at one look for the default 1/sqrt(rounds), which "
@@ -132,7 +133,7 @@ LOGARITHMIC_SMOOTHING = Bound(
     plan=plan_logarithmic_smoothing, lower_bound=logarithmic_smoothing_bound,
 )  # fmt: skip
 
-SECOND_MOMENT = Bound(
+second_moment = Bound(
     name="second-moment", promise="any number of looks", proved="Sakhi et al. (2024), Corollary 4",
     says="Clips w r at 1/smoothing and pays for its second moment: the paper's best bound of order 1. It is never "
     "narrower than logarithmic smoothing with the same smoothing, and holds wherever that does.",
@@ -140,7 +141,7 @@ SECOND_MOMENT = Bound(
     plan=partial(plan_powers, regularizers.GlobalClipping, 2), lower_bound=partial(floored, unfloored_moments),
 )  # fmt: skip
 
-MOMENTS = Bound(
+moments = Bound(
     name="moments", promise="any number of looks", proved="Sakhi et al. (2024), Proposition 1",
     says="The paper's family: the first 2L moments of any regularizer that never exceeds w r. It is never narrower "
     "than logarithmic smoothing with the same smoothing, and holds wherever that does.",
@@ -148,7 +149,7 @@ MOMENTS = Bound(
     plan=plan_moments, lower_bound=partial(floored, unfloored_moments),
 )  # fmt: skip
 
-IMPLICIT_EXPLORATION = Bound(
+implicit_exploration = Bound(
     name="implicit-exploration", promise="any number of looks",
     proved="Gabbianelli et al. (2024); Sakhi et al. (2024), Proposition 8",
     says="Adds smoothing/2 to every propensity, which tames the weights. It is never narrower than logarithmic "

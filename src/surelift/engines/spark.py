@@ -22,8 +22,7 @@ from surelift.errors import LogsError, SureliftError
 from surelift.logs.batch import ROWS_PER_BATCH, Needs, TableBatch, left_behind
 from surelift.logs.sources.pushdown import filtered
 from surelift.logs.sources.tables import SparkFrame
-from surelift.statistics.plan import Plan
-from surelift.statistics.sums import Sums
+from surelift.statistics import Plan, Sums
 from surelift.traits.declaration import Declaration
 from surelift.traits.logs import Logs
 from surelift.traits.settled import newest
@@ -32,7 +31,6 @@ SCHEMA = "sums binary"
 
 
 def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = None) -> Sums:
-    """Add up the plan over all rounds, where they are."""
     if plan.needs_order is not None:
         unable = "what needs the order of the rows"
         capabilities.check(frozenset({"Spark", unable}), named={unable: plan.needs_order})
@@ -46,11 +44,11 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
         yield _packed(lambda: _partition_sums(Partition(batches), declaration, plan))
 
     def add_together(batches: Iterator[Any]) -> Iterator[Any]:
-        yield _packed(lambda: _added(value for batch in batches for value in batch.column(0).to_pylist()))
+        yield _packed(lambda: sum((_unpacked(each) for batch in batches for each in batch.column(0).to_pylist()), Sums()))
 
     parts = frame.mapInArrow(add_up, SCHEMA)
     rows = _run(lambda: parts.repartition(1).mapInArrow(add_together, SCHEMA).collect())
-    total = _added(row["sums"] for row in rows)
+    total = sum((_unpacked(row["sums"]) for row in rows), Sums())
     if before is not None:
         read = total.rows + total.left_out + total.excluded
         total = total + Sums(excluded=left_behind(_run(before.count), read))
@@ -66,10 +64,8 @@ def known_distributions(logs: Logs, plan: Plan) -> frozenset[str]:
 
     def look(batches: Iterator[Any]) -> Iterator[Any]:
         source = Partition(batches)
-        yield _packed(
-            lambda: frozenset(plan.policies) if source.empty
-            else known_here(_logs_of(source, declaration), plan.policies)
-        )  # fmt: skip
+        empty, everyone = source.empty, plan.policies
+        yield _packed(lambda: frozenset(everyone) if empty else known_here(_logs_of(source, declaration), everyone))
 
     rows = _run(lambda: _selected(logs, plan)[0].limit(100).mapInArrow(look, SCHEMA).collect())
     return frozenset.intersection(*[_unpacked(row["sums"]) for row in rows]) if rows else frozenset()
@@ -112,14 +108,11 @@ class Partition:
         start, held = 0, [] if self._first is None else [self._first]
         for batch in self._batches:
             held.append(batch)
-            if sum(part.num_rows for part in held) >= ROWS_PER_BATCH:
-                yield self._joined(held, start)
-                start, held = start + sum(part.num_rows for part in held), []
+            if (rows := sum(part.num_rows for part in held)) >= ROWS_PER_BATCH:
+                yield TableBatch(pa.Table.from_batches(held), start, part=self.part)
+                start, held = start + rows, []
         if held:
-            yield self._joined(held, start)
-
-    def _joined(self, held: list[Any], start: int) -> TableBatch:
-        return TableBatch(pa.Table.from_batches(held), start, part=self.part)
+            yield TableBatch(pa.Table.from_batches(held), start, part=self.part)
 
 
 def _selected(logs: Logs, plan: Plan) -> tuple[Any, Any | None]:
@@ -137,7 +130,6 @@ def _selected(logs: Logs, plan: Plan) -> tuple[Any, Any | None]:
 
 
 def _packed(make: Callable[[], Any]) -> Any:
-    """A value, or the refusal of it, as one row."""
     try:
         value = make()
     except SureliftError as error:
@@ -150,13 +142,6 @@ def _unpacked(content: bytes) -> Any:
     if isinstance(value, SureliftError):
         raise value
     return value
-
-
-def _added(values: Iterator[bytes]) -> Sums:
-    total = Sums()
-    for value in values:
-        total = total + _unpacked(value)
-    return total
 
 
 def _logs_of(source: Partition, declaration: Declaration) -> Logs:
@@ -183,8 +168,8 @@ def _run(job: Callable[[], Any]) -> Any:
 
 def _reason(message: str) -> str:
     """The line that tells the cause, and what to set where the workers are not as this process is."""
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
     if "PYTHON_VERSION_MISMATCH" in message or "different minor version" in message:
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
         return (
             f"its workers run another Python than this process, {version}. Set PYSPARK_PYTHON, or "
             "spark.pyspark.python, to one of the same version on every worker."

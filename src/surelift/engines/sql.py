@@ -6,18 +6,18 @@ rounding may have added is taken off the log sums. No fingerprint is made: it wo
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
 from surelift import capabilities
 from surelift.engines.collect import refuse_many_segments
 from surelift.engines.sql_query import AggregateQuery, Part, rows_of
-from surelift.errors import LogsError, UsageError
-from surelift.kernels.loop import LoopSums, LoopTerm
+from surelift.errors import LogsError, UsageError, first_line
+from surelift.kernels.loop import LoopSums
 from surelift.logs import faults
 from surelift.logs.batch import left_behind
 from surelift.logs.faults import Fault, Tally
@@ -48,7 +48,13 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     ids = {request: request.statistic for request in plan.requests if isinstance(request.statistic, IdMemory)}
     states, invalid, rows = dict[Request, Any](), dict[Fault, Tally](), set[int]()
     for request, memory in ids.items():
-        _refuse_repeated(rows_of(logs), memory)
+        # A database counts ids to the last; here nothing has to be remembered.
+        table = rows_of(logs)
+        column = table[memory.column]
+        counts = table.filter(column.notnull()).group_by(key=column).aggregate(times=lambda rows: rows.count())
+        (row,) = _run(counts.aggregate(ids=counts.count(), again=(counts.times > 1).sum()))
+        if row["again"]:
+            memory.refuse(int(row["again"]), f"{int(row['ids']):,}")
         states[request] = {(): HashSample(0)}
     for key in plan.keys:
         own = [request for request in plan.requests if request.key == key and request not in ids]
@@ -66,9 +72,9 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
     (count,) = rows
     if progress is not None:
         progress(count)
-    in_order = {request: states.get(request, {}) for request in asked}
     excluded = left_behind(logs.source.count(), count) if logs.declaration.pushed is not None else 0
-    sums = Sums(count, in_order, invalid, Fingerprint.unknown(count), excluded=excluded, asked=plan.asked)
+    states = {request: states.get(request, {}) for request in asked}
+    sums = Sums(count, states, invalid, Fingerprint.unknown(count), excluded=excluded, asked=plan.asked)
     refuse_many_segments(sums)
     return sums
 
@@ -82,7 +88,6 @@ def newest_time(source: SqlTable, time: str) -> int | None:
 
 
 def _refuse_unable(logs: Logs, plan: Plan) -> None:
-    """Refuse what a database does not add up."""
     features = set(logs.declaration.features).union({"database"}, *(policy.features for policy in plan.policies.values()))
     if any(policy.recipe is None and not isinstance(policy, Production) for policy in plan.policies.values()):
         features.add("policy that is no column")
@@ -101,19 +106,9 @@ def _refuse_unable(logs: Logs, plan: Plan) -> None:
 
 def _adds_up(statistic: Any) -> bool:
     """Not where a control asks for every action of a round, or a regularizer for its weight."""
-    if isinstance(statistic, LogSums):
-        return not any(hasattr(part.control, "cap") for part in statistic.components)
-    if isinstance(statistic, MomentSums):
-        return statistic.moments == (MEAN, SQUARES)
-    return isinstance(statistic, Looped | IdMemory)
-
-
-def _refuse_repeated(table: Any, memory: IdMemory) -> None:
-    """A database counts ids to the last; here nothing has to be remembered."""
-    column = table[memory.column]
-    counts = table.filter(column.notnull()).group_by(key=column).aggregate(times=lambda rows: rows.count())
-    (row,) = _run(counts.aggregate(ids=counts.count(), again=(counts.times > 1).sum()))
-    memory.refuse(int(row["again"] or 0), f"{int(row['ids']):,}")
+    capped = isinstance(statistic, LogSums) and any(hasattr(part.control, "cap") for part in statistic.components)
+    regularized = isinstance(statistic, MomentSums) and statistic.moments != (MEAN, SQUARES)
+    return isinstance(statistic, Looped | IdMemory) and not (capped or regularized)
 
 
 def _run(expression: Any) -> list[Row]:
@@ -124,10 +119,9 @@ def _run(expression: Any) -> list[Row]:
     except (LogsError, UsageError):
         raise
     except Exception as error:
-        reason = (str(error).splitlines() or ["no message"])[0]
         raise LogsError(
-            f"the database could not add up these logs: {reason}\nNothing was computed. If the table is sound, bring its "
-            "rows here, logs.here(), or read it as files."
+            f"the database could not add up these logs: {first_line(error)}\nNothing was computed. If the table is sound, "
+            "bring its rows here, logs.here(), or read it as files."
         ) from error
 
 
@@ -144,31 +138,13 @@ def _planned_simply(backend: Any) -> Iterator[None]:
         backend.raw_sql("RESET jit").close()
 
 
-@dataclass(frozen=True)
-class _Tallied:
-    """What statistics ask a batch and its groups beside the sums of their lines; here rounds were only counted."""
-
-    values: Sequence[KeyValue]
-    rounds: Sequence[int]
-    count: int = 0
-    codes: Sequence[int] = ()
-    keep: None = None
-    scale: None = None
-    is_read: bool = False
-
-    @property
-    def units(self) -> "_Tallied":
-        return self
-
-    def counts(self, size: int) -> Any:
-        return np.array(self.rounds)
-
-    def mass(self, batch: Any) -> Any:
-        return np.array(self.rounds, dtype=np.float64)
-
-
 class _Answer:
-    """The groups of one query, and what they add up to for each value of its key."""
+    """The groups of one query, and what they add up to for each value of its key.
+
+    To statistics it stands for a batch and its groups, of which rounds were only counted.
+    """
+
+    count, codes, keep, scale, is_read = 0, (), None, None, False
 
     def __init__(self, query: AggregateQuery, rows: Sequence[Row]) -> None:
         self._query, self._rows, groups = query, rows, dict[KeyValue, list[Row]]()
@@ -177,45 +153,38 @@ class _Answer:
             if value is not None:
                 groups.setdefault(value, []).append(row)
         self._groups = dict(sorted(groups.items()))
-        self.rows = sum(int(row["rows"]) for row in rows)
+        self.values, self.units, self.rows = list(self._groups), self, _rounds(rows)
+
+    def counts(self, size: int) -> Any:
+        return np.array([_rounds(rows) for rows in self._groups.values()])
 
     def states(self, key: Key) -> dict[Request, dict[KeyValue, Any]]:
-        rounds = [sum(int(row["rows"]) for row in rows) for rows in self._groups.values()]
-        tallied: Any = _Tallied(list(self._groups), rounds)
-        found = {}
+        found, itself = dict[Request, dict[KeyValue, Any]](), cast(Any, self)
         for part in self._query.parts:
             sums = self._sums(part)
             for statistic, places in part.program.places:
-                states = statistic.states(tallied, tallied, sums, places)
-                found[Request(statistic, key, part.outcome)] = dict(zip(self._groups, states, strict=True))
+                states = statistic.states(itself, itself, sums, places)
+                found[Request(statistic, key, part.outcome)] = dict(zip(self.values, states, strict=True))
         return found
 
     def _sums(self, part: Part) -> LoopSums:
         groups, lines = list(self._groups.values()), part.lines
-        moments, totals = np.zeros((len(groups), len(lines), 3)), list[Any]()
-        deepest, smallest = np.zeros(len(lines)), np.full(len(groups), math.inf)
+        moments, deepest = np.zeros((len(groups), len(lines), 3)), np.zeros(len(lines))
+        totals = [np.zeros((len(groups), len(line.smoothings))) for _, line in lines]
         for place, (name, line) in enumerate(lines):
-            totals.append(np.zeros((len(groups), len(line.smoothings))))
             least = math.inf if line.smoothings and groups else 0.0
             for group, rows in enumerate(groups):
                 moments[group, place] = _total(rows, f"m{name}"), _total(rows, f"mm{name}"), _largest(rows, f"largest{name}")
                 if line.smoothings:
-                    totals[place][group] = self._log_sums(rows, name, line)
-                    least = min(least, -_largest(rows, f"least{name}", -1.0))
+                    # The sum of n numbers is off by n units in the last place at most, a logarithm by a few.
+                    keep = 1.0 - (max(int(row["rows"]) for row in rows) + 16) * _EPSILON
+                    zeros, least = _total(rows, f"zero{name}"), min(least, -_largest(rows, f"least{name}", -1.0))
+                    for j, smoothing in enumerate(line.smoothings):
+                        of_zeros = zeros * math.log1p(smoothing * line.offset)
+                        totals[place][group, j] = keep * (_total(rows, f"s{name}_{j}") + of_zeros)
             deepest[place] = -(least + line.offset) / (1.0 + line.offset)
-        for group, rows in enumerate(groups):
-            smallest[group] = min(float(row["smallest"]) for row in rows)
+        smallest = np.array([min(float(row["smallest"]) for row in rows) for rows in groups])
         return LoopSums(totals, moments, deepest, smallest)
-
-    @staticmethod
-    def _log_sums(rows: Sequence[Row], name: str, line: LoopTerm) -> list[float]:
-        # Adding n numbers is off by n units in the last place at most, relative to their sum; a logarithm by a few.
-        keep = 1.0 - (max(int(row["rows"]) for row in rows) + 16) * _EPSILON
-        zeros = _total(rows, f"zero{name}")
-        return [
-            keep * (_total(rows, f"s{name}_{j}") + zeros * math.log1p(smoothing * line.offset))
-            for j, smoothing in enumerate(line.smoothings)
-        ]
 
     def invalid(self) -> dict[Fault, Tally]:
         invalid = {}
@@ -228,12 +197,16 @@ class _Answer:
         # Segments that were not declared, by the text that they have in this process, as everywhere.
         for place, split in enumerate(self._query.key):
             if isinstance(split, Segment) and split.declared is not None:
-                names = [(str(self._query.name_of(place, row)), int(row["rows"])) for row in self._rows]
-                others = [(name, rows) for name, rows in names if name not in split.declared]
+                named = [(str(self._query.name_of(place, row)), row) for row in self._rows]
+                others = [(name, row) for name, row in named if name not in split.declared]
                 if others:
-                    tally = Tally(sum(rows for _, rows in others), -1, repr(min(others)[0]), "")
+                    tally = Tally(_rounds(row for _, row in others), -1, repr(min(name for name, _ in others)), "")
                     invalid[Fault(split.subject, faults.SEGMENT_UNDECLARED)] = tally
         return invalid
+
+
+def _rounds(rows: Iterable[Row]) -> int:
+    return sum(int(row["rows"]) for row in rows)
 
 
 def _total(rows: Sequence[Row], name: str) -> float:

@@ -24,7 +24,6 @@ from surelift.statistics.plan import Plan, Request
 from surelift.statistics.splits import Day, Key, KeyValue, RandomBlocks, Segment
 from surelift.traits.logs import Logs
 from surelift.traits.reward import Reward
-from surelift.traits.trait import Recipe
 
 # Of all rounds, whatever the blocks they are dealt into besides.
 BUCKETS = 1009
@@ -41,7 +40,6 @@ class Bad(NamedTuple):
 
 
 def rows_of(logs: Logs) -> Any:
-    """The table, or of it the rows that meet ``where=``."""
     assert isinstance(logs.source, SqlTable)
     condition = logs.needs().where
     if condition is None:
@@ -56,8 +54,6 @@ def rows_of(logs: Logs) -> Any:
 
 
 class Part(NamedTuple):
-    """The statistics about one outcome, and the lines in it that they are made of, each with its name in the query."""
-
     outcome: RewardColumn | None
     program: Program
     lines: Sequence[tuple[str, LoopTerm]]
@@ -80,28 +76,36 @@ class AggregateQuery:
             lines = [(f"{place}_{t}", line) for t, line in enumerate(program.plan.terms)]
             self.parts.append(Part(outcome, program, lines))
         names = sorted({name for part in self.parts for name in part.program.plan.policies})
-        self._propensity = _found(logs.declaration.propensity.recipe)
+        # What cannot be read by a recipe was refused: the table of capabilities lists what a database does not add up.
+        self._propensity: Any = logs.declaration.propensity.recipe
         itself = self._propensity, 0.0  # production, blended with nothing
-        self._policies = {
-            name: itself if isinstance(plan.policies[name], Production) else _found(plan.policies[name].recipe)
-            for name in names
+        policies = {name: plan.policies[name] for name in names}
+        self._policies: dict[str, Any] = {
+            name: itself if isinstance(policy, Production) else policy.recipe for name, policy in policies.items()
         }
         self.bad = list(self._conditions())
 
     def value_of(self, row: Mapping[str, Any]) -> KeyValue | None:
         """The value of the key that a group of the answer belongs to; None for rounds that belong to none."""
-        named = [self.name_of(place, row) for place in range(len(self.key))]
-        texts = tuple(name for name in named if name is not None)
-        if len(texts) < len(self.key):
-            return None
-        wanted = [split.only if isinstance(split, Segment) else None for split in self.key]
-        return texts if all(only in (None, text) for only, text in zip(wanted, texts, strict=True)) else None
+        names = list[str]()
+        for place, split in enumerate(self.key):
+            name = self.name_of(place, row)
+            if name is None or (isinstance(split, Segment) and split.only not in (None, name)):
+                return None
+            names.append(name)
+        return tuple(names)
 
     def name_of(self, place: int, row: Mapping[str, Any]) -> str | None:
-        """A value of a split as it is called everywhere; None for rounds that belong to none."""
         split = self.key[place]
         if isinstance(split, Segment):
-            return segment_name([_text_of(part, row[f"key{place}_{j}"]) for j, part in enumerate(split.by)])
+            values = [row[f"key{place}_{j}"] for j in range(len(split.by))]
+            missing = [value is None or value == "" or value != value for value in values]
+            return segment_name(
+                [
+                    MISSING if lacks else part.names[value] if isinstance(part, Bins) else str(value)
+                    for part, value, lacks in zip(split.by, values, missing, strict=True)
+                ]
+            )
         value = row[f"key{place}"]
         if isinstance(split, Dealt) and value is not None:
             value = int(split.blocks(np.array(value)))
@@ -112,8 +116,8 @@ class AggregateQuery:
         rows = self._rows()
         columns: dict[str, Any] = {"rows": rows.count(), "smallest": rows.propensity.min()}
         for place in range(len(self.bad)):
-            columns[f"bad{place}"] = rows[f"bad{place}"].sum()
-            columns[f"shown{place}"] = rows[f"bad{place}"].ifelse(rows[f"value{place}"], None).min()
+            bad = rows[f"bad{place}"]
+            columns |= {f"bad{place}": bad.sum(), f"shown{place}": bad.ifelse(rows[f"value{place}"], None).min()}
         for part in self.parts:
             for name, line in part.lines:
                 columns |= _sums_of(rows[f"line{name}"], name, line)
@@ -145,14 +149,13 @@ class AggregateQuery:
         # PostgreSQL would write out every column again wherever it is used, were it not for a limit.
         return rows.limit(2**62) if self.backend.name == "postgres" else rows
 
-    def _reward(self, outcome: RewardColumn | None) -> tuple[Recipe, str]:
-        """How to read what judges, and what it is called."""
+    def _reward(self, outcome: RewardColumn | None) -> tuple[Any, str]:
         own = self._logs.declaration.reward
         if outcome is not None:
             scale = outcome.scale
             role: Any = {"cost" if scale.is_cost else "reward": outcome.column}
             own = Reward(**role, reward_range=(scale.low, scale.high))
-        return _found(own.recipe), own.subject
+        return own.recipe, own.subject
 
     def _key_columns(self) -> dict[str, Any]:
         import ibis
@@ -201,7 +204,6 @@ class AggregateQuery:
         return raw.ifelse(1.0, 0.0) if raw.type().is_boolean() else raw.cast("float64")
 
     def _conditions(self) -> Iterator[Bad]:
-        """Every way in which a row can be unfit, as the local engine counts them."""
         for judged in dict.fromkeys([None, *(part.outcome for part in self.parts)]):
             recipe, subject = self._reward(judged)
             yield from self._bad_numbers(recipe.column, subject)
@@ -235,17 +237,16 @@ class AggregateQuery:
         if isinstance(part, Bins):
             _require_numbers(column, subject)
             if column.type().is_floating():
-                value = self._number(part.column)
-                yield _unfit(subject, faults.INFINITE, value.isinf(), value)
+                yield _unfit(subject, faults.INFINITE, self._number(part.column).isinf(), self._number(part.column))
         elif column.type().is_string():
             yield _unfit(subject, faults.SEGMENT, column == MISSING, column)
 
     def _bad_probability(self, column: str, subject: str, reason: Reason) -> Iterator[Bad]:
         yield from self._bad_numbers(column, subject)
-        value = self._number(column)
-        tolerance = TOLERANCE_FLOAT32 if self._table[column].type().is_float32() else TOLERANCE
+        value, single = self._number(column), self._table[column].type().is_float32()
         low = value <= 0.0 if reason is faults.PROPENSITY else value < 0.0
-        yield _unfit(subject, reason, ~value.isnan() & (low | (value > 1.0 + tolerance)), value)
+        high = value > 1.0 + (TOLERANCE_FLOAT32 if single else TOLERANCE)
+        yield _unfit(subject, reason, ~value.isnan() & (low | high), value)
 
     def _bad_numbers(self, column: str, subject: str) -> Iterator[Bad]:
         raw = self._table[column]
@@ -269,19 +270,12 @@ def _day(column: Any) -> Any:
 
 @cache
 def _md5() -> Any:
-    """The function of that name, which databases have."""
     import ibis
 
     def md5(text: str) -> str:
         return text  # what runs is the database's own
 
     return ibis.udf.scalar.builtin(md5)
-
-
-def _text_of(part: SegmentColumn, value: Any) -> str:
-    if isinstance(part, Bins):
-        return MISSING if value is None else part.names[value]
-    return MISSING if value is None or value == "" or value != value else str(value)
 
 
 def _require_numbers(column: Any, subject: str) -> None:
@@ -292,12 +286,6 @@ def _require_numbers(column: Any, subject: str) -> None:
 def _unfit(subject: str, reason: Reason, condition: Any, value: Any) -> Bad:
     # What is unknown because something is null is counted as null, not here.
     return Bad(Fault(subject, reason), condition.fill_null(False), value)
-
-
-def _found(value: Any) -> Any:
-    """How a column is read, where these logs may be asked in a database at all."""
-    assert value is not None, "capabilities lists what a database does not add up"
-    return value
 
 
 def _line(line: LoopTerm, pieces: Mapping[tuple[str, bool], Any], earned: Any) -> Any:

@@ -44,7 +44,6 @@ class Bet:
     expected: FloatArray
     both_ways: bool
     action: int | None = None
-    """The action bet on, where it is the same in all rounds."""
     least: float = 0.0
     """The least that can be observed, from which both are counted, one way."""
 
@@ -90,9 +89,7 @@ class Wealths:
 class Bets(Statistic):
     label: ClassVar[str] = "tests of the propensities"
     candidates: tuple[str, ...] = ()
-    """Whose weights, or favourite actions, are bet on."""
     labels: tuple[Any, ...] | None = None
-    """Of the actions, where they were declared."""
 
     def of(self, batch: Batch, groups: Groups) -> Sequence[Wealths]:
         lengths = [0] * len(groups.values)
@@ -153,14 +150,13 @@ def log_wealth(bet: Bet, groups: Sorted) -> FloatArray:
     """(groups, rates): what betting at each rate has won in each group, as a logarithm."""
     if bet.both_ways:
         return log_products(bet.observed - bet.expected, BOTH_WAYS, groups)
-    rates = np.array(ONE_WAY.smoothings)
-    return _log_sums(bet.observed - bet.least, rates, groups) - _log_sums(bet.expected - bet.least, rates, groups)
-
-
-def _log_sums(values: FloatArray, rates: FloatArray, groups: Sorted) -> FloatArray:
-    if len(values) and (values == values[0]).all():
-        return np.outer(np.diff(groups.edges), log_terms(rates, float(values[0])))
-    return log_sums(values, rates, groups)[0]
+    found, rates = list[FloatArray](), np.array(ONE_WAY.smoothings)
+    for values in (bet.observed - bet.least, bet.expected - bet.least):
+        if len(values) and (values == values[0]).all():
+            found.append(np.outer(np.diff(groups.edges), log_terms(rates, float(values[0]))))
+        else:
+            found.append(log_sums(values, rates, groups)[0])
+    return found[0] - found[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +167,7 @@ class Audit(Statistic):
     slot: str
 
     def of(self, batch: Batch, groups: Groups) -> Sequence[FloatArray]:
-        trait: Any = getattr(batch.declared, self.slot)
-        found: Sequence[FloatArray] = trait.audit(batch, groups)
+        found: Sequence[FloatArray] = getattr(batch.declared, self.slot).audit(batch, groups)
         return found
 
 

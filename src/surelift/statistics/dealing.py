@@ -37,11 +37,9 @@ class Dealt(Split):
 
     label: ClassVar[str] = "blocks"
     sizes: tuple[int, ...]
-    """How many of the places each holds."""
 
     @classmethod
     def of(cls, shares: Iterable[float]) -> "Dealt":
-        """Blocks of about these shares."""
         edges = [round(PLACES * total) for total in accumulate(shares, initial=0.0)]
         return cls(tuple(last - first for first, last in pairwise(edges)))
 
@@ -54,7 +52,6 @@ class Dealt(Split):
         return [str(block) for block in range(len(self.sizes))]
 
     def blocks(self, places: IntArray) -> IntArray:
-        """The block of each place."""
         return np.searchsorted(np.cumsum(self.sizes[:-1]), places, side="right")
 
     def codes(self, batch: Batch) -> tuple[IntArray, Sequence[str]]:
@@ -81,9 +78,9 @@ def key_places(column: ArrowColumn, *, as_text: bool = False) -> IntArray:
         places[~numeric] = key_places(column.filter(pc.invert(whole)))
         return places
     if is_text(column):
-        texts = (f"{SALT}{text}".encode() for text in column.to_pylist())
-        digests = (hashlib.md5(text, usedforsecurity=False).hexdigest()[:HEX_DIGITS] for text in texts)
-        return np.fromiter((int(digest, 16) for digest in digests), dtype=np.int64, count=len(column))
+        digests = (hashlib.md5(f"{SALT}{text}".encode(), usedforsecurity=False) for text in column.to_pylist())
+        first_digits = (int(digest.hexdigest()[:HEX_DIGITS], 16) for digest in digests)
+        return np.fromiter(first_digits, dtype=np.int64, count=len(column))
     numbers = id_words(column) % MODULUS
     for factor, added in STEPS:
         numbers = ((numbers if factor is None else factor) * numbers + added) % MODULUS

@@ -24,9 +24,6 @@ class Groups:
     starts: IntArray | None = None
     """The first row of each unit, and behind the last; None where every row is one."""
 
-    def __len__(self) -> int:
-        return len(self.values)
-
     @cached_property
     def units(self) -> "Groups":
         """The groups of units, each whole in the group of its first row."""
@@ -37,7 +34,7 @@ class Groups:
     @cached_property
     def _sorted(self) -> Sorted:
         assert self.codes is not None
-        return Sorted.by(self.codes, len(self))
+        return Sorted.by(self.codes, len(self.values))
 
     def sorted(self, size: int) -> Sorted:
         """Of ``size`` rounds, or units, those of each group."""
@@ -48,14 +45,7 @@ class Groups:
         return self.sorted(len(values)).split(values)
 
     def sums(self, values: FloatArray) -> FloatArray:
-        """The sum over each group."""
         return group_sums(values, self.sorted(len(values)))[:, 0]
-
-    def mass(self, batch: Batch) -> FloatArray:
-        """How many units those of each group stand for."""
-        if batch.scale is None:
-            return self.units.counts(batch.units.count).astype(np.float64)
-        return self.units.sums(batch.scale)
 
     def counts(self, size: int) -> IntArray:
         """How many rounds of ``size`` are in each group."""

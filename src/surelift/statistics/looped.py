@@ -22,11 +22,11 @@ class Looped(Statistic):
     """A statistic made of lines in the reward; those of one key and outcome are added up in one pass."""
 
     def wanted(self, simple: bool) -> Sequence[LoopTerm]:
-        """The lines it needs; of simple batches every row is a unit that stands for itself, in one group."""
+        """The lines it needs; in a simple batch every row is a unit that stands for itself, in one group."""
         return ()
 
     def table(self) -> tuple[str, float] | None:
-        """Of simple batches, the policy whose weights minus 1, divided by a number, are put into a table by reward."""
+        """The policy whose weights minus 1, divided by a number, are put into a table by reward, in a simple batch."""
         return None
 
     def states(self, batch: Batch, groups: Groups, sums: LoopSums, places: Sequence[int]) -> Sequence[Any]:

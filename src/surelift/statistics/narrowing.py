@@ -16,8 +16,11 @@ Narrowing = Callable[[Needed, Grid], Needed]
 """From the plain components on a grid to those of a control beside them."""
 
 MODEL_SHARES = (0.5, 1.0)
-# By whether the score predicts, and the share: a good judge is leaned on, and constants help where rewards are frequent.
-SCORE_PRIOR = {(True, 1.0): 0.4, (True, 0.5): 0.1, (False, 1.0): 0.05, (False, 0.5): 0.05}
+# A good judge is leaned on, and constants help where rewards are frequent.
+SCORE_PRIOR = {
+    ScoreControl(1.0, 0.0, True): 0.4, ScoreControl(0.5, 0.0, True): 0.1,
+    ScoreControl(1.0, 0.0, False): 0.05, ScoreControl(0.5, 0.0, False): 0.05,
+}  # fmt: skip
 # In units of an average weight, or of what a term can fall by: a control capped below this hardly narrows a bound.
 SMALLEST_CAP = 1.2
 
@@ -53,25 +56,16 @@ def _beside(plain: Needed, controlled: Iterable[Component]) -> Needed:
 
 def automatic(quantity: Quantity) -> Narrowing:
     """The same grid with control, with the prior of the quantity."""
-
-    def control(share: float, cap: float, offset: float) -> tuple[float, WeightControl]:
-        cap, offset = quantity.control_caps(cap, offset)
-        return offset, WeightControl(share, cap)
-
-    return partial(_where_caps_allow, dict(zip(quantity.control_shares, quantity.control_prior, strict=True)), control)
+    shares = zip(quantity.control_shares, quantity.control_prior, strict=True)
+    return partial(_where_caps_allow, {WeightControl(share, 0.0): mass for share, mass in shares}, quantity)
 
 
 def by_score(plain: Needed, grid: Grid) -> Needed:
     """Shares of what a score predicts, and a few constant ones."""
-
-    def control(which: tuple[bool, float], cap: float, offset: float) -> tuple[float, ScoreControl]:
-        predicted, share = which
-        return cap, ScoreControl(share, cap, predicted)
-
-    return _where_caps_allow(SCORE_PRIOR, control, plain, grid)
+    return _where_caps_allow(SCORE_PRIOR, None, plain, grid)
 
 
-def _where_caps_allow(masses: Mapping[Any, float], control: Callable[..., Any], plain: Needed, grid: Grid) -> Needed:
+def _where_caps_allow(masses: Mapping[Any, float], quantity: Quantity | None, plain: Needed, grid: Grid) -> Needed:
     """With controls, each with its part of the prior, wherever the cap leaves a control something to take off."""
     rest, parts = 1.0 - sum(masses.values()), list[Component]()
     for part, beta, prior in zip(plain.components, grid.smoothings, grid.prior, strict=True):
@@ -79,9 +73,10 @@ def _where_caps_allow(masses: Mapping[Any, float], control: Callable[..., Any], 
             parts.append(part)
             continue
         parts.append(part._replace(prior=rest * prior))
-        for which, mass in masses.items():
-            offset, subtracted = control(which, CAP / beta, plain.offset)
-            parts.append(Component(GROWTH * beta, offset, mass * prior, subtracted))
+        caps = CAP / beta, CAP / beta
+        cap, offset = caps if quantity is None else quantity.control_caps(CAP / beta, plain.offset)
+        for control, mass in masses.items():
+            parts.append(Component(GROWTH * beta, offset, mass * prior, replace(control, cap=cap)))
     return replace(plain, components=tuple(parts))
 
 

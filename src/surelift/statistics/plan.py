@@ -33,12 +33,9 @@ class Component(NamedTuple):
     offset: float
     prior: float
     control: WeightControl | MaxWeightControl | ScoreControl | None = None
-    """What is subtracted from the term before it enters."""
 
 
 class Moment(NamedTuple):
-    """A power of a regularized term, summed over the rounds."""
-
     regularizer: Regularizer
     power: int = 1
 
@@ -47,8 +44,6 @@ MEAN, SQUARES = Moment(Plain()), Moment(Plain(), 2)
 
 
 class Arranged(NamedTuple):
-    """Components as columns, and their places by what adds them up."""
-
     smoothings: FloatArray
     offsets: FloatArray
     log_prior: FloatArray
@@ -83,17 +78,13 @@ class Needed:
     offset: float = 0.0
     """How far below zero the quantity can be."""
     smoothing: float = 0.0
-    """The single smoothing of a bound that adds up moments."""
     components: tuple[Component, ...] = ()
     smallest: tuple[tuple[str, float], ...] = ()
     """Where control counts the weights of each policy from: the smallest they can be."""
     moments: tuple[Moment, ...] = ()
     resamples: int = 0
-    """How many Poisson resamples to keep the sums of."""
     redraws: int = 0
-    """How often the Efron-Stein bound redraws the whole log."""
     blocks: Dealt | None = None
-    """What deals the rounds into blocks, where the sums are needed of each."""
     any_looks: bool = True
 
 
@@ -103,16 +94,12 @@ NOTHING = Needed()
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """One quantity of one candidate, and what is needed of it."""
-
     candidate: str
     quantity: Quantity
     needed: Needed = NOTHING
 
 
 class Request(NamedTuple):
-    """A statistic, the key its rounds are split by, and the outcome they are judged by (None: the log's own)."""
-
     statistic: Statistic
     key: Key = ()
     outcome: RewardColumn | None = None
@@ -124,7 +111,6 @@ class Plan:
     requests: tuple[Request, ...]
     model: RewardModel | None = None
     asked: str = ""
-    """The digest of the question whose sums it makes."""
     keys: tuple[Key, ...] = field(init=False, repr=False)
     outcomes: tuple[RewardColumn, ...] = field(init=False, repr=False)
     shared: tuple[list[Request], ...] = field(init=False, repr=False)

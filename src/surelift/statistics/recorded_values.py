@@ -1,20 +1,15 @@
-"""What was written down: the decimals of propensities, the ends of continuous actions, the first and the last time.
+"""What was written down: the decimals of propensities, and the ends of continuous actions.
 
 A density has no smallest or largest action twice.
 """
 
-import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 
 from surelift.batch import Batch
-from surelift.errors import LogsError
-from surelift.logs.columns import as_array
 from surelift.statistics.groups import Groups
 from surelift.statistics.statistic import Statistic
 
@@ -29,13 +24,10 @@ class RoundedDigits:
     candidates: tuple[int, ...] = DECIMALS
     """The numbers of decimals that every propensity so far fits."""
     distinct: frozenset[float] = frozenset()
-    """Values seen, up to a thousand."""
 
     def __add__(self, other: "RoundedDigits") -> "RoundedDigits":
-        distinct = self.distinct | other.distinct
-        if len(distinct) > MOST_DISTINCT:
-            distinct = frozenset(sorted(distinct)[:MOST_DISTINCT])
-        return RoundedDigits(tuple(d for d in self.candidates if d in other.candidates), distinct)
+        distinct = sorted(self.distinct | other.distinct)[:MOST_DISTINCT]
+        return RoundedDigits(tuple(d for d in self.candidates if d in other.candidates), frozenset(distinct))
 
     @property
     def decimals(self) -> int | None:
@@ -86,58 +78,6 @@ class Ends(Statistic):
     def of(self, batch: Batch, groups: Groups) -> Sequence[EndCounts]:
         states = []
         for part in groups.split(batch.decisions.continuous):
-            least, most = float(part.min()), float(part.max())
-            counts = (int(np.count_nonzero(part == end)) for end in (least, most))
-            states.append(EndCounts(least, next(counts), most, next(counts)))
+            least, most = part.min(), part.max()
+            states.append(EndCounts(float(least), int((part == least).sum()), float(most), int((part == most).sum())))
         return states
-
-
-Time = float | str
-"""A number, a moment as ``_plain`` writes it, or any other text whose order is that of time."""
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}")
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    earliest: Time
-    latest: Time
-
-    def __add__(self, other: "Span") -> "Span":
-        return Span(
-            self.earliest if is_later(other.earliest, self.earliest) else other.earliest,
-            other.latest if is_later(other.latest, self.latest) else self.latest,
-        )
-
-
-def is_later(first: Time, second: Time) -> bool:
-    kinds = {"number" if not isinstance(x, str) else "moment" if _MOMENT.fullmatch(x) else "text" for x in (first, second)}
-    if len(kinds) > 1:
-        raise LogsError(f"times are written in two ways, such as {first!r} and {second!r}, and have no order; use one.")
-    return first > second  # type: ignore[operator]
-
-
-@dataclass(frozen=True, slots=True)
-class TimeSpan(Statistic):
-    label: ClassVar[str] = "the first and the last time"
-    time: str
-    state: ClassVar[type] = Span
-
-    def of(self, batch: Batch, groups: Groups) -> Sequence[Span]:
-        times = batch.rows.ordered_times(self.time)
-        # Texts are moments where all are written by ISO 8601, so that other formats of the same log have the same.
-        for zone in (None, "UTC") if times.dtype.kind == "U" else ():
-            with suppress(pa.ArrowInvalid):
-                moments = pa.array(times).cast(pa.timestamp("us", zone)).cast(pa.int64())
-                times = as_array(moments).view("datetime64[us]")
-                break
-        parts = groups.split(times)
-        if times.dtype.kind in "UO":
-            return [Span(_plain(min(part)), _plain(max(part))) for part in parts]
-        return [Span(_plain(part.min()), _plain(part.max())) for part in parts]
-
-
-def _plain(time: Any) -> Time:
-    if isinstance(time, np.datetime64):
-        # To the microsecond, whatever the unit of the file: texts of one length, ordered as times are.
-        return str(np.datetime_as_string(time.astype("datetime64[us]")))
-    return float(time) if isinstance(time, np.number) else str(time)

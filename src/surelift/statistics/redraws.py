@@ -1,7 +1,6 @@
-"""Resamples of the rounds, for the bootstrap, and what the Efron-Stein bound redraws: all weights of a policy.
+"""What the Efron-Stein bound redraws: all weights of a policy.
 
-How often a round enters a resample follows from its number alone, so resamples add up. A log to redraw is laid end to end:
-its memory grows with the log, and it needs the rounds in their order.
+The log is laid end to end: its memory grows with the log, and it needs the rounds in their order.
 """
 
 import math
@@ -9,7 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,39 +16,8 @@ from surelift.arrays import FloatArray, IntArray
 from surelift.batch import Batch
 from surelift.errors import UsageError
 from surelift.kernels.redraws import LANES, redraw
-from surelift.kernels.resamples import resample
-from surelift.quantities import Quantity
 from surelift.statistics.groups import Groups
-from surelift.statistics.splits import row_numbers
 from surelift.statistics.statistic import Statistic
-
-
-@dataclass(frozen=True, slots=True)
-class Resamples(Statistic):
-    """The state is an array (2, count): for each resample its sum of terms and its number of units."""
-
-    label: ClassVar[str] = "bootstrap resamples"
-    candidate: str
-    quantity: Quantity
-    count: int
-
-    def of(self, batch: Batch, groups: Groups) -> Sequence[FloatArray]:
-        return self.of_all([self], batch, groups)[0]
-
-    @classmethod
-    def of_all(cls, statistics: Sequence[Any], batch: Batch, groups: Groups) -> list[Sequence[FloatArray]]:
-        found: list[Sequence[FloatArray]] = [[]] * len(statistics)
-        numbers, by_group = batch.units.first(row_numbers(batch)), groups.units.sorted(batch.units.count)
-        for count in dict.fromkeys(statistic.count for statistic in statistics):
-            places = [place for place, statistic in enumerate(statistics) if statistic.count == count]
-            pieces = [statistics[place].quantity.pieces(statistics[place].candidate) for place in places]
-            terms = [batch.scaled(batch.units.mean(batch.terms(of), batch.padding(of))) for of in pieces]
-            for place, states in zip(places, resample(terms, numbers, count, by_group), strict=True):
-                found[place] = list(states)
-        return found
-
-
-Resamples.works_with = Resamples
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +46,12 @@ class WholeLog:
     draws: int
 
     def __add__(self, other: "WholeLog") -> "WholeLog":
-        def joined(name: str) -> Any:
-            return np.concatenate([getattr(self, name), getattr(other, name)])
-
-        return WholeLog(
-            joined("logged"), joined("chances"), joined("weights"), joined("lengths"),
-            self.second_moment + other.second_moment, self.draws,
-        )  # fmt: skip
+        names = ("logged", "chances", "weights", "lengths")
+        logged, chances, weights, lengths = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in names)
+        return WholeLog(logged, chances, weights, lengths, self.second_moment + other.second_moment, self.draws)
 
     @cached_property
     def proxies(self) -> Proxies:
-        """The whole log is drawn again, ``draws`` times."""
         starts = np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
         found = np.empty((2, self.draws))
 

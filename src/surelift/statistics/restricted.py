@@ -32,8 +32,6 @@ SMOOTHINGS = 2.0 ** -np.arange(21.0)
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The sums of one segment."""
-
     rounds: int
     action: int
     """The only one taken, or ``SEVERAL``."""
@@ -63,7 +61,6 @@ class Taken:
 
     @property
     def seen(self) -> int:
-        """The number of places in which actions were taken."""
         return sum(count > 0.0 for count in self.counts)
 
     def log_e_value(self) -> float:
@@ -139,5 +136,4 @@ def _by_place(codes: IntArray, action: IntArray, weights: FloatArray, groups: in
 
 
 def _added(left: Sequence[float], right: Sequence[float]) -> tuple[float, ...]:
-    """By place; the shorter one has nothing in the last places."""
     return tuple(a + b for a, b in zip_longest(left, right, fillvalue=0.0))

@@ -39,21 +39,18 @@ class TailSums:
     def sizes(self) -> tuple[tuple[float, float, float], ...]:
         """For each power of two that weights stay below: it, the share of rounds and the share of the weight."""
         rounds, weight = self._totals()
-        return tuple(
-            (2.0 ** (size - SHIFT), count / rounds, total / weight) for size, (count, total) in sorted(self.bins.items())
-        )
+        bins = sorted(self.bins.items())
+        return tuple((2.0 ** (size - SHIFT), count / rounds, total / weight) for size, (count, total) in bins)
 
     def heaviest(self, most: float = 0.01) -> tuple[float, float]:
         """The share of rounds with the largest weights, at most ``most``, and the share of the weight they carry."""
         rounds, weight = self._totals()
         count = total = 0.0
-        shares = (0.0, 0.0)
         for _, (in_bin, weight_in_bin) in sorted(self.bins.items(), reverse=True):
-            count, total = count + in_bin, total + weight_in_bin
-            if count / rounds > most:
+            if (count + in_bin) / rounds > most:
                 break
-            shares = (count / rounds, total / weight)
-        return shares
+            count, total = count + in_bin, total + weight_in_bin
+        return count / rounds, total / weight
 
     def _totals(self) -> tuple[float, float]:
         rounds, weight = (sum(pair[column] for pair in self.bins.values()) for column in (0, 1))
@@ -67,16 +64,13 @@ class Tails(Statistic):
 
     def of(self, batch: Batch, groups: Groups) -> Sequence[TailSums]:
         weights, by_group = batch.weights[self.candidate].weight, groups.sorted(batch.size)
-        columns = weights, batch.rows.numbered, batch.propensity, batch.reward
-        states = []
-        for sizes, places in zip(
-            group_sizes(weights, by_group, shift=SHIFT, bins=BINS), group_largest(weights, by_group, TOP), strict=True
-        ):
+        columns, states = (weights, batch.rows.numbered, batch.propensity, batch.reward), []
+        tops = group_largest(weights, by_group, TOP)
+        for sizes, places in zip(group_sizes(weights, by_group, shift=SHIFT, bins=BINS), tops, strict=True):
             bins = {size: (count, total) for size, (count, total) in enumerate(sizes.tolist()) if count}
             rows = zip(*(column[places].tolist() for column in columns), strict=True)
             # Of a round without a label the reward is not known.
-            heaviest = ((*row, None if isnan(reward) else reward) for *row, reward in rows)
-            states.append(TailSums(bins, tuple(heaviest)))
+            states.append(TailSums(bins, tuple((*row, None if isnan(reward) else reward) for *row, reward in rows)))
         return states
 
     def encode(self, state: Any) -> Any:

@@ -7,26 +7,19 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import pyarrow as pa
 
-from surelift.arrays import ArrowColumn, IntArray, pc
+from surelift.arrays import IntArray, pc
 from surelift.batch import Batch
 from surelift.errors import UsageError
 from surelift.kernels.sorting import distinct, random_blocks
 from surelift.logs import faults
 from surelift.logs.columns import as_array, decode, is_text
-from surelift.logs.segments import (
-    MISSING,
-    Bins,
-    SegmentColumn,
-    codes_and_texts,
-    column_name,
-    segment_name,
-    segment_texts,
-)
+from surelift.logs.segments import MISSING, Bins, SegmentColumn, codes_and_texts, column_name, segment_name, segment_texts
 
 NOWHERE = -1
 # The rows of a part that was read apart are numbered within it: parts must not share their chances.
 ROWS_PER_PART = 1 << 40
 FIRST_OCTAVE, HALVINGS = 6, 5
+PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
 class Split(Protocol):
@@ -36,7 +29,6 @@ class Split(Protocol):
     needs_order: ClassVar[bool] = False
 
     def columns(self) -> tuple[str, ...]:
-        """The columns it reads."""
         return ()
 
     def codes(self, batch: Batch) -> tuple[IntArray, Sequence[str]]:
@@ -57,21 +49,21 @@ class Segment(Split):
     declared: tuple[str, ...] | None = None
     """All segments there can be; another is a fault."""
     only: str | None = None
-    """One segment alone, where each has a plan of its own."""
     tears_clusters: bool = False
     """Rounds of one cluster may lie in several, where each round is tested by itself."""
 
     def __post_init__(self) -> None:
-        names = self.columns()
+        names, listed, wrong = self.columns(), self.declared, ""
         if not names:
-            raise UsageError("by names no column; name one, or leave by= out.")
-        if len(set(names)) != len(names):
-            raise UsageError(f"by names a column twice: {', '.join(map(repr, names))}. Leave one out.")
-        listed = self.declared
-        if listed is not None and not (listed and all(isinstance(name, str) for name in listed)):
-            raise UsageError("segments must list the names of the segments, one or more.")
-        if listed is not None and len(set(listed)) != len(listed):
-            raise UsageError("segments lists a name twice.")
+            wrong = "by names no column; name one, or leave by= out."
+        elif len(set(names)) != len(names):
+            wrong = f"by names a column twice: {', '.join(map(repr, names))}. Leave one out."
+        elif listed is not None and not (listed and all(isinstance(name, str) for name in listed)):
+            wrong = "segments must list the names of the segments, one or more."
+        elif listed is not None and len(set(listed)) != len(listed):
+            wrong = "segments lists a name twice."
+        if wrong:
+            raise UsageError(wrong)
 
     def columns(self) -> tuple[str, ...]:
         return tuple(map(column_name, self.by))
@@ -89,7 +81,6 @@ class Segment(Split):
         return f"by {', '.join(map(repr, self.columns()))}"
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """The text of each column in a segment."""
         return segment_texts(name, len(self.by))
 
     def sorted(self, values: Iterable[KeyValue]) -> list[str]:
@@ -125,19 +116,23 @@ class Day(Split):
         return (self.time,)
 
     def codes(self, batch: Batch) -> tuple[IntArray, Sequence[str]]:
-        nowhere = np.full(batch.size, NOWHERE, dtype=np.int64)
+        codes = np.full(batch.size, NOWHERE, dtype=np.int64)
         if batch.size == 0:
-            return nowhere, []
+            return codes, []
         column = decode(batch.rows.table[self.time])
-        if pa.types.is_timestamp(column.type) or pa.types.is_date32(column.type):
-            return _days(column)
         if is_text(column) and pc.all(pc.match_substring_regex(column, r"^\d{4}-\d{2}-\d{2}")).as_py():
-            column = pc.utf8_slice_codeunits(column, 0, 10)
-        elif not pa.types.is_date(column.type):
-            return nowhere, []
-        encoded = column.dictionary_encode()
-        codes = as_array(pc.fill_null(encoded.indices, NOWHERE)).astype(np.int64)
-        return codes, [str(day) for day in encoded.dictionary.to_pylist()]
+            encoded = pc.utf8_slice_codeunits(column, 0, 10).dictionary_encode()
+            return as_array(pc.fill_null(encoded.indices, NOWHERE)).astype(np.int64), encoded.dictionary.to_pylist()
+        if pa.types.is_timestamp(column.type):
+            per_day, column = PER_DAY[column.type.unit], column.cast(pa.int64())
+        elif pa.types.is_date(column.type):
+            per_day, column = 1, column.cast(pa.date32(), safe=False).cast(pa.int32())
+        else:
+            return codes, []
+        days = as_array(column.fill_null(0)).astype(np.int64) // per_day
+        dated = as_array(column.is_valid()) if column.null_count else slice(None)
+        present, codes[dated] = distinct(days[dated])
+        return codes, np.datetime_as_string(present.astype("datetime64[D]")).tolist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +166,6 @@ class Chunks(Split):
 
 
 def of_first_rows(batch: Batch, values: IntArray) -> IntArray:
-    """Of each row, what is known of the first row of its unit."""
     starts = batch.units.starts
     return values if starts is None else np.repeat(values[starts[:-1]], np.diff(starts))
 
@@ -180,19 +174,3 @@ def row_numbers(batch: Batch) -> "np.typing.NDArray[np.uint64]":
     """The number of each round's row, of a cluster that of its first; unique over all parts that are read apart."""
     first_rows = of_first_rows(batch, batch.rows.numbered)
     return first_rows.astype(np.uint64) + np.uint64(batch.rows.batch.part * ROWS_PER_PART)
-
-
-def _days(column: ArrowColumn) -> tuple[IntArray, list[str]]:
-    """Days since the first of them, of timestamps and dates."""
-    null = as_array(column.is_null()) if column.null_count else None
-    if pa.types.is_date(column.type):
-        days = as_array(column.cast(pa.int32()).fill_null(0)).astype(np.int64)
-    else:
-        per_day = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}[column.type.unit]
-        days = as_array(column.cast(pa.int64()).fill_null(0)) // per_day
-    if null is not None:
-        days[null] = days[~null][0] if not null.all() else 0
-    present, codes = distinct(days)
-    if null is not None:
-        codes[null] = NOWHERE
-    return codes, np.datetime_as_string(present.astype("datetime64[D]")).tolist()

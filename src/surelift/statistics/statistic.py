@@ -22,7 +22,7 @@ class Statistic(Protocol):
     """
 
     label: ClassVar[str]
-    """How people call it, for an engine that cannot add it up."""
+    """Its name, for an engine that cannot add it up."""
     needs_order: ClassVar[bool] = False
     """It needs the whole log in its order, in one process."""
     works_with: ClassVar[type | None] = None
@@ -32,7 +32,6 @@ class Statistic(Protocol):
     optional: ClassVar[bool] = False
     """An answer does without it, where an engine cannot add it up or a state was saved before it was kept."""
     state: ClassVar[Any] = FloatArray
-    """The type of its states."""
     columns: ClassVar[tuple[str, ...]] = ()
     """Those it looks at beside those of the log and the policies."""
 
@@ -41,11 +40,10 @@ class Statistic(Protocol):
 
     @classmethod
     def of_all(cls, statistics: "Sequence[Any]", batch: "Batch", groups: "Groups") -> list[Sequence[Any]]:
-        """Those of several statistics of one kind."""
         return [statistic.of(batch, groups) for statistic in statistics]
 
     def absent(self) -> Any:
-        """Of an optional one, the state where it was not kept."""
+        """The state where it was not kept, of an optional one."""
         return None
 
     def encode(self, state: Any) -> Any:
@@ -53,7 +51,6 @@ class Statistic(Protocol):
         return _encoded(state)
 
     def decode(self, content: Any) -> Any:
-        """The state that was encoded."""
         return _decoded(self.state, content)
 
 

@@ -21,7 +21,8 @@ from surelift.statistics.dealing import Dealt
 from surelift.statistics.groups import Groups, groups_of
 from surelift.statistics.looped import program_of
 from surelift.statistics.plan import MEAN, SQUARES, Moment, Needed, Plan, Request, Term, arranged
-from surelift.statistics.redraws import Proxies, Redraws, Resamples
+from surelift.statistics.redraws import Proxies, Redraws
+from surelift.statistics.resamples import Resamples
 from surelift.statistics.splits import Key, KeyValue, Split
 from surelift.statistics.statistic import Statistic
 from surelift.statistics.terms import LogSums, MomentSums
@@ -54,7 +55,7 @@ class TermSums:
     weights: WeightSums
     proxies: Proxies | None
     blocks: "tuple[TermSums, ...]" = ()
-    """The same of each block, where a bound bets in blocks; none is empty."""
+    """Those of each block, where a bound bets in blocks; none is empty."""
 
     def mean(self, moment: Moment) -> float:
         return self.moments[moment] / self.rounds
@@ -74,7 +75,6 @@ class Sums:
     excluded: int = 0
     """Rows that do not meet the condition of ``where=``."""
     asked: str = ""
-    """The digest of the question that they answer."""
     _terms: dict[Any, TermSums] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __add__(self, other: "Sums") -> "Sums":
@@ -82,28 +82,20 @@ class Sums:
             self.rows and other.rows and self.states.keys() != other.states.keys()
         ):
             raise UsageError(OTHER_QUESTION)
-        besides: dict[str, Any] = {
-            "left_out": self.left_out + other.left_out, "excluded": self.excluded + other.excluded,
-            "asked": self.asked or other.asked,
-        }  # fmt: skip
+        left_out, excluded, asked = self.left_out + other.left_out, self.excluded + other.excluded, self.asked or other.asked
         if self.rows == 0 or other.rows == 0:
-            return replace(other if self.rows == 0 else self, **besides)
+            return replace(other if self.rows == 0 else self, left_out=left_out, excluded=excluded, asked=asked)
         added = dict[Request, States]()
         for request, states in self.states.items():
             added[request] = both = dict(states)
             for value, state in other.states[request].items():
                 both[value] = both[value] + state if value in both else state
-        return Sums(
-            rows=self.rows + other.rows,
-            states=added,
-            invalid=merge_tallies(self.invalid, other.invalid),
-            fingerprint=self.fingerprint + other.fingerprint,
-            **besides,
-        )
+        invalid, fingerprint = merge_tallies(self.invalid, other.invalid), self.fingerprint + other.fingerprint
+        return Sums(self.rows + other.rows, added, invalid, fingerprint, left_out, excluded, asked)
 
     @cached_property
     def units(self) -> int:
-        """The n of the bounds: rounds (or clusters) that entered them."""
+        """The n of the bounds: rounds, or clusters."""
         return int(self.get(COUNT) or 0)
 
     @cached_property
@@ -116,29 +108,22 @@ class Sums:
         return found
 
     def get(self, statistic: Statistic, key: Key = (), value: KeyValue = ()) -> Any:
-        """One state; None where no round belongs to it."""
         return None if self.rows == 0 else self.states[Request(statistic, key)].get(value)
 
     def by(self, statistic: Statistic, *key: Split) -> States:
-        """The states for each value of a key, in the order of the values."""
         return dict(sorted(self.states[Request(statistic, key)].items()))
 
     def parts(self, *splits: Split) -> "dict[tuple[Split, str], Sums]":
         """The sums of each value of these splits, where a key begins with one, as if its rounds were the whole log."""
-        states: dict[Split, dict[str, dict[Request, dict[KeyValue, Any]]]] = {split: {} for split in splits}
+        states, wanted = dict[tuple[Split, str], dict[Request, dict[KeyValue, Any]]](), {*splits}
         for request, found in self.states.items():
-            if request.key and request.key[0] in states:
-                inner, of_split = request._replace(key=request.key[1:]), states[request.key[0]]
+            if request.key and request.key[0] in wanted:
+                inner = request._replace(key=request.key[1:])
                 for value, state in found.items():
-                    of_split.setdefault(value[0], {}).setdefault(inner, {})[value[1:]] = state
-        return {
-            (split, name): Sums(rows=int(own[Request(COUNT)][()]), states=own)
-            for split, of_split in states.items()
-            for name, own in of_split.items()
-        }
+                    states.setdefault((request.key[0], value[0]), {}).setdefault(inner, {})[value[1:]] = state
+        return {place: Sums(rows=int(own[Request(COUNT)][()]), states=own) for place, own in states.items()}
 
     def judged_by(self, outcome: RewardColumn | None) -> "Sums":
-        """The sums of the requests about one outcome."""
         if outcome is None and set(map(attrgetter("outcome"), self.states)) <= {None}:
             return self
         own = {request: found for request, found in self.states.items() if request.outcome == outcome}
@@ -148,7 +133,7 @@ class Sums:
         return replace(self, states={request: self.states[request] for request in requests} if self.rows else {})
 
     def with_units(self, units: int) -> "Sums":
-        """The same sums, where more rounds are known to have been dropped."""
+        """As if so many rounds had been counted, those that sampling dropped included."""
         return replace(self, states={**self.states, Request(COUNT): {(): units}})
 
     def of(self, term: Term, key: Key = (), value: KeyValue = (), units: int | None = None) -> TermSums:
@@ -180,7 +165,6 @@ class Sums:
         return self._terms[term, key, value, units]
 
     def _blocks(self, term: Term, blocks: Dealt, rounds: int, key: Key, value: KeyValue) -> Iterator[TermSums]:
-        """What was added up in each block; rounds that sampling dropped are dealt to them, by chance, as the others were."""
         one, within = in_one_block(term), (*key, blocks)
         counts = [int(self.get(COUNT, within, (*value, name)) or 0) for name in blocks.names]
         dropped = np.random.default_rng(DEALT_BY).multinomial(rounds - sum(counts), blocks.shares)
@@ -190,17 +174,13 @@ class Sums:
 
     def to_state(self) -> dict[str, Any]:
         """As JSON, in the order of the plan, whose requests need not be kept; numbers come back to the last bit."""
+        states, besides = list[Any](), {"excluded": self.excluded, "left_out": self.left_out}
+        for request, found in self.states.items():
+            states.append([[list(value), request.statistic.encode(state)] for value, state in found.items()])
         return {
-            "asked": self.asked,
-            "rows": self.rows,
-            **({"excluded": self.excluded} if self.excluded else {}),
-            **({"left_out": self.left_out} if self.left_out else {}),
-            "states": [
-                [[list(value), request.statistic.encode(state)] for value, state in states.items()]
-                for request, states in self.states.items()
-            ],
-            "fingerprint": [self.fingerprint.rounds, f"{self.fingerprint.total:032x}"],
-        }
+            "asked": self.asked, "rows": self.rows, **{name: count for name, count in besides.items() if count},
+            "states": states, "fingerprint": [self.fingerprint.rounds, f"{self.fingerprint.total:032x}"],
+        }  # fmt: skip
 
     @classmethod
     def from_state(cls, content: Mapping[str, Any], plan: Plan) -> "Sums":
@@ -220,26 +200,20 @@ class Sums:
         empty = cls(excluded=int(content.get("excluded", 0)), left_out=int(content.get("left_out", 0)), asked=plan.asked)
         if not content["rows"]:
             return empty
-        kept = content["states"]
-        optional = [request for request in plan.requests if request.statistic.optional]
+        optional = {request for request in plan.requests if request.statistic.optional}
         # Rewards by day were kept last, tables of weights before them.
-        by_day = [request for request in optional if isinstance(request.statistic, RewardMoments)]
-        unkept = len(plan.requests) - len(kept)
-        missing = next(group for group in ([], by_day, optional) if len(group) == unkept or group is optional)
-        pairs = zip((request for request in plan.requests if request not in missing), kept, strict=True)
+        by_day = {request for request in optional if isinstance(request.statistic, RewardMoments)}
+        unkept = len(plan.requests) - len(content["states"])
+        missing = next(group for group in (set(), by_day, optional) if len(group) == unkept or group is optional)
+        kept = dict(zip([each for each in plan.requests if each not in missing], content["states"], strict=True))
+        states = dict[Request, States]()
+        for request in plan.requests:
+            if request in kept:
+                states[request] = {tuple(value): request.statistic.decode(state) for value, state in kept[request]}
+            else:
+                states[request] = {} if request.key else {(): request.statistic.absent()}
         rounds, total = content["fingerprint"]
-        return replace(
-            empty,
-            rows=int(content["rows"]),
-            states={
-                **{request: {} if request.key else {(): request.statistic.absent()} for request in missing},
-                **{
-                    request: {tuple(value): request.statistic.decode(state) for value, state in states}
-                    for request, states in pairs
-                },
-            },
-            fingerprint=Fingerprint(int(rounds), int(total, 16)),
-        )
+        return replace(empty, rows=int(content["rows"]), states=states, fingerprint=Fingerprint(int(rounds), int(total, 16)))
 
 
 def in_one_block(term: Term) -> Term:
@@ -276,7 +250,6 @@ def requests_of(
 def plan_of(
     policies: Mapping[str, Policy], terms: Iterable[Term] = (), model: RewardModel | None = None, *, key: Key = ()
 ) -> Plan:
-    """The plan of some terms alone."""
     return Plan(policies, tuple(requests_of(policies, terms, key)), model)
 
 

@@ -61,7 +61,6 @@ class MomentSums(Looped):
 
 
 def policy_rounds(batch: Batch, candidate: str, quantity: Quantity, moments: Sequence[Moment]) -> PolicyRounds:
-    """What the regularizers see of one policy."""
     by_model = any(moment.regularizer.asks_model for moment in moments)
     predicted, expected = (batch.predictions_for(candidate) if by_model else None) or (None, None)
     probability, propensity = batch.policies[candidate].logged, batch.propensity
@@ -116,14 +115,15 @@ class LogSums(Looped):
         return lines
 
     def states(self, batch: Batch, groups: Groups, sums: LoopSums, places: Sequence[int]) -> Sequence[FloatArray]:
-        layout = arranged(self.components)
+        layout, units = arranged(self.components), batch.units.count
         totals, besides = np.zeros((2, len(groups.values), len(self.components)))
+        mass = groups.units.counts(units) if batch.scale is None else groups.units.sums(batch.scale)
         for place, (control, offset, columns) in zip(places, layout.lines, strict=True):
             if sums.deepest[place] > ROUNDING:
                 self.refuse_floor(float(sums.deepest[place]) * (1.0 + offset))
             totals[:, columns] = sums.totals[place]
             if control is not None:
-                besides[:, columns] = (sums.moments[:, place, 0] + offset * groups.mass(batch))[:, None]
+                besides[:, columns] = (sums.moments[:, place, 0] + offset * mass)[:, None]
         if layout.by_weights:
             totals[:, layout.by_weights], besides[:, layout.by_weights] = self._by_weights(batch, groups, layout.by_weights)
         if layout.by_score:

@@ -18,8 +18,6 @@ from surelift.statistics.statistic import INFINITE, Statistic
 
 @dataclass(frozen=True, slots=True)
 class Count(Looped):
-    """The n of the bounds, rounds or clusters of rounds, as whole numbers."""
-
     label: ClassVar[str] = "the number of rounds"
     state: ClassVar[type] = int
 
@@ -41,11 +39,10 @@ class WeightSums:
         return self.total * self.total / self.squares if self.squares > 0.0 else 0.0
 
     def __add__(self, other: "WeightSums") -> "WeightSums":
-        known = self.unsupported is not None and other.unsupported is not None
-        return WeightSums(
-            self.total + other.total, self.squares + other.squares, max(self.largest, other.largest),
-            (self.unsupported or 0.0) + (other.unsupported or 0.0) if known else None,
-        )  # fmt: skip
+        lacking, total, squares = None, self.total + other.total, self.squares + other.squares
+        if self.unsupported is not None and other.unsupported is not None:
+            lacking = self.unsupported + other.unsupported
+        return WeightSums(total, squares, max(self.largest, other.largest), lacking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +68,13 @@ class PolicyWeights(Looped):
 @dataclass(frozen=True, slots=True)
 class ProductionSums:
     rewards: float = 0.0
-    """On [0, 1], one for each unit."""
     smallest_propensity: float = INFINITE
     largest_slack: float = 0.0
     """By how much, relatively, a propensity exceeded its entry in production's vector."""
     largest_shortfall: float = 0.0
     """By how much, at most, the vectors of a policy fall short of summing to 1."""
     smallest_keep: float = INFINITE
-    """The smallest probability with which a round was kept, where the log was sampled."""
+    """The probability with which a round was kept, where the log was sampled."""
     largest_keep: float = 0.0
 
     def __add__(self, other: "ProductionSums") -> "ProductionSums":
@@ -121,8 +117,8 @@ class RoundMoments(Statistic):
 
     def of(self, batch: Batch, groups: Groups) -> Sequence[FloatArray]:
         values = batch.judged.earned if self.number == "reward" else batch.propensity
-        by_group = groups.sorted(len(values))
-        return list(np.column_stack([np.diff(by_group.edges), group_sums(values, by_group)]))
+        sums = group_sums(values, groups.sorted(batch.size))
+        return list(np.column_stack([groups.counts(batch.size), sums]))
 
 
 @dataclass(frozen=True, slots=True)
