@@ -40,15 +40,20 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
         # The rounds of a unit go to one partition, and lie next to each other there.
         frame = frame.repartition(order[0]).sortWithinPartitions(*order)
 
-    def add_up(batches: Iterator[Any]) -> Iterator[Any]:
-        yield _packed(lambda: _partition_sums(Partition(batches), declaration, plan))
+    def add_up(batches: Iterator[Any]) -> Sums:
+        source = Partition(batches)
+        if source.empty:
+            return Sums()
+        sums = collect_here(_logs_of(source, declaration), plan)
+        # Rows are numbered within a partition, so the partition is named beside them.
+        place = f" (partition {source.part})"
+        return replace(sums, invalid={fault: replace(tally, place=place) for fault, tally in sums.invalid.items()})
 
-    def add_together(batches: Iterator[Any]) -> Iterator[Any]:
-        yield _packed(lambda: sum((_unpacked(each) for batch in batches for each in batch.column(0).to_pylist()), Sums()))
+    def add_together(batches: Iterator[Any]) -> Sums:
+        return sum((_unpacked(each) for batch in batches for each in batch.column(0).to_pylist()), Sums())
 
-    parts = frame.mapInArrow(add_up, SCHEMA)
-    rows = _run(lambda: parts.repartition(1).mapInArrow(add_together, SCHEMA).collect())
-    total = sum((_unpacked(row["sums"]) for row in rows), Sums())
+    parts = _in_workers(frame, add_up)
+    total = sum(_fetched(lambda: _in_workers(parts.repartition(1), add_together)), Sums())
     if before is not None:
         read = total.rows + total.left_out + total.excluded
         total = total + Sums(excluded=left_behind(_run(before.count), read))
@@ -60,25 +65,24 @@ def collect(logs: Logs, plan: Plan, *, progress: Callable[[int], None] | None = 
 
 def known_distributions(logs: Logs, plan: Plan) -> frozenset[str]:
     """Seen in a worker, from a few rows, which may tear units; no row comes to this process."""
-    declaration = logs.declaration.row_by_row()
+    declaration, everyone = logs.declaration.row_by_row(), plan.policies
 
-    def look(batches: Iterator[Any]) -> Iterator[Any]:
+    def look(batches: Iterator[Any]) -> frozenset[str]:
         source = Partition(batches)
-        empty, everyone = source.empty, plan.policies
-        yield _packed(lambda: frozenset(everyone) if empty else known_here(_logs_of(source, declaration), everyone))
+        return frozenset(everyone) if source.empty else known_here(_logs_of(source, declaration), everyone)
 
-    rows = _run(lambda: _selected(logs, plan)[0].limit(100).mapInArrow(look, SCHEMA).collect())
-    return frozenset.intersection(*[_unpacked(row["sums"]) for row in rows]) if rows else frozenset()
+    found = _fetched(lambda: _in_workers(_selected(logs, plan)[0].limit(100), look))
+    return frozenset.intersection(*found) if found else frozenset()
 
 
 def newest_time(source: SparkFrame, time: str) -> int | None:
     """The latest microsecond since 1970, found in the workers."""
 
-    def look(batches: Iterator[Any]) -> Iterator[Any]:
-        yield _packed(lambda: newest((TableBatch(pa.Table.from_batches([each]), 0) for each in batches), time))
+    def look(batches: Iterator[Any]) -> int | None:
+        return newest((TableBatch(pa.Table.from_batches([each]), 0) for each in batches), time)
 
-    rows = _run(lambda: source.frame.select(time).mapInArrow(look, SCHEMA).collect())
-    return max((found for row in rows if (found := _unpacked(row["sums"])) is not None), default=None)
+    found = _fetched(lambda: _in_workers(source.frame.select(time), look))
+    return max((latest for latest in found if latest is not None), default=None)
 
 
 class Partition:
@@ -129,12 +133,17 @@ def _selected(logs: Logs, plan: Plan) -> tuple[Any, Any | None]:
     return (selected, None) if chosen is None else (chosen, frame)
 
 
-def _packed(make: Callable[[], Any]) -> Any:
-    try:
-        value = make()
-    except SureliftError as error:
-        value = error
-    return pa.record_batch({"sums": pa.array([pickle.dumps(value)], pa.binary())})
+def _in_workers(frame: Any, work: Callable[[Iterator[Any]], Any]) -> Any:
+    """One row for each partition: what it gives, or the refusal of it."""
+
+    def packed(batches: Iterator[Any]) -> Iterator[Any]:
+        try:
+            value = work(batches)
+        except SureliftError as error:
+            value = error
+        yield pa.record_batch({"sums": pa.array([pickle.dumps(value)], pa.binary())})
+
+    return frame.mapInArrow(packed, SCHEMA)
 
 
 def _unpacked(content: bytes) -> Any:
@@ -144,19 +153,14 @@ def _unpacked(content: bytes) -> Any:
     return value
 
 
+def _fetched(frame: Callable[[], Any]) -> list[Any]:
+    return [_unpacked(row["sums"]) for row in _run(lambda: frame().collect())]
+
+
 def _logs_of(source: Partition, declaration: Declaration) -> Logs:
     """Contexts are only there where something looks at them."""
     there = set(declaration.contexts or ()) <= set(source.column_names())
     return Logs.of(source, declaration if there else replace(declaration, contexts=None))
-
-
-def _partition_sums(source: Partition, declaration: Declaration, plan: Plan) -> Sums:
-    """Rows are numbered within a partition, so the partition is named beside them."""
-    if source.empty:
-        return Sums()
-    sums = collect_here(_logs_of(source, declaration), plan)
-    place = f" (partition {source.part})"
-    return replace(sums, invalid={fault: replace(tally, place=place) for fault, tally in sums.invalid.items()})
 
 
 def _run(job: Callable[[], Any]) -> Any:

@@ -117,12 +117,12 @@ class LogSums(Looped):
     def states(self, batch: Batch, groups: Groups, sums: LoopSums, places: Sequence[int]) -> Sequence[FloatArray]:
         layout, units = arranged(self.components), batch.units.count
         totals, besides = np.zeros((2, len(groups.values), len(self.components)))
-        mass = groups.units.counts(units) if batch.scale is None else groups.units.sums(batch.scale)
         for place, (control, offset, columns) in zip(places, layout.lines, strict=True):
             if sums.deepest[place] > ROUNDING:
                 self.refuse_floor(float(sums.deepest[place]) * (1.0 + offset))
             totals[:, columns] = sums.totals[place]
             if control is not None:
+                mass = groups.units.counts(units) if batch.scale is None else groups.units.sums(batch.scale)
                 besides[:, columns] = (sums.moments[:, place, 0] + offset * mass)[:, None]
         if layout.by_weights:
             totals[:, layout.by_weights], besides[:, layout.by_weights] = self._by_weights(batch, groups, layout.by_weights)
