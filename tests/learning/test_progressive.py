@@ -20,7 +20,7 @@ from surelift.learning.data.layout import FeatureLayout
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.policies.rules import SoftmaxRule, StagesRule
-from surelift.learning.questions import ASSUMED, PlayedStages
+from surelift.learning.stages import ASSUMED, PlayedStages
 from surelift.policies.resolve import as_policy
 from surelift.questions.certificate import Certificate
 from surelift.questions.improvement import ImprovementQuestion
@@ -234,7 +234,7 @@ def test_the_wealth_of_stages_has_mean_one_at_most(control: str, drift: float, l
         reward="r", propensity="q", action="a", logging=["l0", "l1"], contexts=["x"],
     )  # fmt: skip
     policy = LearnedPolicy(StagesRule(tuple(stages), (1,) * len(stages)), LAYOUT, None, 2)
-    played = {"learned": as_policy(PlayedStages(policy, 0))}
+    played = {"learned": as_policy(PlayedStages(policy.rule, policy.layout, None, 2, first=0))}
     question = ImprovementQuestion(
         declaration=logs.declaration, policies=played, method=choose_method("mixture", control),
         known=frozenset(() if control == "none" else ("learned",)),
@@ -261,4 +261,4 @@ def test_a_rule_of_stages_says_what_is_wrong() -> None:
     stage = SoftmaxRule(np.zeros((2, 3), dtype=np.float32))
     with pytest.raises(ValueError, match="number of rounds"):
         StagesRule((stage,), (1, 2))
-    assert PlayedStages.learned_from.memories == {}
+    assert PlayedStages(StagesRule((stage,), (1,)), LAYOUT, None, 2).learned_from.memories == {}

@@ -11,7 +11,7 @@ import torch
 from sklearn.linear_model import LinearRegression
 
 import surelift as sl
-from surelift.learning.data.survey import checked_rounds
+from surelift.learning.data.rounds import checked_rounds
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.policies.rules import GaussianRule

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import surelift as sl
-from surelift.learning.data import dataset
+from surelift.learning.data import dataset, features
 from surelift.learning.data.features import FeatureSurvey
 from surelift.learning.data.layout import FeatureLayout
-from surelift.learning.data.survey import _moved_cuts
+from surelift.learning.data.rounds import moved_cuts
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.training import blocks
@@ -218,10 +218,10 @@ def test_a_cut_moves_to_the_next_time_wherever_it_is_looked_for(lengths: list[in
     logs = sl.Logs(reward=np.zeros(len(times)), propensity=np.ones(len(times)), time=times)
     cut = min(cut * 37 % len(times) + 1, len(times))
     ends = np.cumsum(lengths)
-    assert _moved_cuts(logs, [cut], len(times)) == [ends[ends >= cut][0]]
+    assert moved_cuts(logs, [cut]) == [ends[ends >= cut][0]]
 
 
-def test_surveys_of_parts_add_up() -> None:
+def test_surveys_of_parts_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     rows = pa.table({"n": rng.normal(5.0, 3.0, 90), "t": list("abc" * 30), "v": rng.normal(size=(90, 2)).tolist()})
 
@@ -241,7 +241,8 @@ def test_surveys_of_parts_add_up() -> None:
     longer = rows.set_column(2, "v", pa.array([[1.0, 2.0, 3.0]] * 90))
     with pytest.raises(sl.LogsError, match="context 'v': every round needs 2 finite numbers"):
         surveyed(rows) + surveyed(longer)
-    first, second = (FeatureSurvey(("t",), intercept=True, most=3) for _ in range(2))
+    monkeypatch.setattr(features, "MOST_TEXTS", 3)
+    first, second = (FeatureSurvey(("t",), intercept=True) for _ in range(2))
     first.update(rows)
     second.update(pa.table({"t": list("xy")}))
     with pytest.raises(sl.UsageError, match="more than 3 different texts"):

@@ -19,12 +19,13 @@ from surelift.learning.held_out import (
     parts_of,
     plan_together,
     survey_parts,
-)  # fmt: skip
+)
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
-from surelift.learning.many import Progress, check_learners, reporter, train_together
+from surelift.learning.many import Progress, check_learners, reporter
 from surelift.learning.policies.modules import Parameters
 from surelift.learning.training.problem import LearningProblem
+from surelift.learning.training.together import train_together
 from surelift.questions.selection import SelectionQuestion
 from surelift.questions.stored import require_logs
 from surelift.results.policy_search import PolicySearch, TriedLearner
@@ -72,7 +73,7 @@ def search(
 
 def _candidate(fit: Fit, surveyed: LogSurvey) -> Generator[LearningProblem, Parameters, LearnedPolicy]:
     if not fit.options.certifies:
-        learned, _ = yield from learn_part(fit, surveyed.cuts)
+        learned, _ = yield from learn_part(fit, tuple(surveyed.cuts))
         return learned
     # A gaussian policy has no pass to choose, and its own guarantee is not asked for.
     part = fit.readings.once(fit.logs, ("part", surveyed.cuts[0]), lambda: fit.logs.part(0, surveyed.cuts[0]))

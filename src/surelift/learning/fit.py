@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from surelift.learning.data.dataset import Dataset
+from surelift.learning.data.layout import FeatureLayout
 from surelift.learning.data.survey import LogSurvey, survey
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.objectives.options import ObjectiveOptions
@@ -80,8 +81,8 @@ class Fit:
         read = partial(survey, self.logs, intercept=self.params["intercept"], cuts=cuts, others=others, **options)
         return self.readings.once(self.logs, key, read)
 
-    def datasets(self, surveyed: LogSurvey, cuts: Sequence[int]) -> list[Dataset]:
-        """The rounds up to each of these cuts, the first from round 0, by the layout and the actions that were found."""
-        layout, actions, model = surveyed.layout, surveyed.actions, self.options.model
+    def datasets(self, layout: FeatureLayout, actions: int, cuts: Sequence[int]) -> list[Dataset]:
+        """The rounds up to each of these cuts, the first from round 0."""
+        model = self.options.model
         key = ("datasets", tuple(cuts), str(layout.describe()), actions, id(model))
         return self.readings.once(self.logs, key, lambda: Dataset.of_parts(self.logs, cuts, layout, actions, model))

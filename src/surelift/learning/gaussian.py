@@ -12,10 +12,10 @@ from surelift.grids import Grid
 from surelift.learning.data.dataset import Dataset
 from surelift.learning.data.layout import FeatureLayout
 from surelift.learning.fit import Fit, Steps
+from surelift.learning.guarantee import PRIOR_FROM, ZERO, guarantee_of, refuse_seen
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.policies.modules import LinearGaussian
 from surelift.learning.policies.rules import GaussianRule, Single, as_single
-from surelift.learning.questions import PRIOR_FROM, ZERO, guarantee_of
 from surelift.learning.training.problem import LearningProblem
 from surelift.policies.policy import origins_of
 from surelift.questions.certificate import Certificate
@@ -36,30 +36,24 @@ def fit_gaussian(fit: Fit) -> Steps:
         raise UsageError("prior_share must leave rounds to certify the policy on.")
     prior_from, model_from = (origins_of(learned) for learned in (params["prior"], options.model))
     surveyed = fit.survey(others=prior_from + model_from, cuts=(aside,) if aside else (), standardise=bool(aside))
-    layout, actions, identity = surveyed.layout, surveyed.actions, surveyed.identity
+    layout, actions, judging = surveyed.layout, surveyed.actions, surveyed.origins[-1]
     if aside:
         prior_from, (aside,) = surveyed.origins[0], surveyed.cuts
-    for message, judges, origins in (
-        (SAME_ROUNDS, surveyed.all_origins, model_from), (PRIOR_FROM, surveyed.origins[-1], prior_from)
-    ):  # fmt: skip
-        if judges.overlaps(origins):
-            raise UsageError(message)
+    refuse_seen((SAME_ROUNDS, surveyed.all_origins, model_from), (PRIOR_FROM, judging, prior_from))
+    prior = _prior(ZERO if fitted else params["prior"], layout, actions)
     if aside:
-        before, dataset = fit.datasets(surveyed, (aside, rounds))
+        before, dataset = fit.datasets(layout, actions, (aside, rounds))
         # The prior is the same kind of policy, learned on the rounds set aside from a zero prior.
-        prior = _user_prior(ZERO, layout, actions)
-        parameters = yield replace(_problem(fit, before, prior, identity), checkpoint=None, report=None)
+        parameters = yield replace(_problem(fit, before, prior, surveyed.identity), checkpoint=None, report=None)
         before.release()
         description = f"fitted on the first {aside:,} rounds, which certify nothing"
         prior = Prior(parameters["means"].numpy(), description, layout)
     else:
-        prior = _user_prior(params["prior"], layout, actions)
-        (dataset,) = fit.datasets(surveyed._replace(layout=prior.layout), (rounds,))
-    parameters = yield _problem(fit, dataset, prior, identity)
+        (dataset,) = fit.datasets(prior.layout, actions, (rounds,))
+    parameters = yield _problem(fit, dataset, prior, surveyed.identity)
     rule = GaussianRule(parameters["means"].numpy(), parameters["deviation"].numpy(), prior.means)
-    policy = LearnedPolicy(
-        rule, prior.layout, logs.declaration.propensity.actions, actions, surveyed.origins[-1], prior_from + model_from
-    )
+    labels = logs.declaration.propensity.actions
+    policy = LearnedPolicy(rule, prior.layout, labels, actions, judging, prior_from + model_from)
     asked = {
         "objective": options.objective, "delta": params["delta"], "set_aside": aside, "prior": prior.description,
         "control": options.control,
@@ -71,22 +65,23 @@ def fit_gaussian(fit: Fit) -> Steps:
 
 
 def _problem(fit: Fit, dataset: Dataset, prior: Prior, rounds: str) -> LearningProblem:
-    covariance = fit.params["covariance"]
-    policy = LinearGaussian(torch.from_numpy(prior.means), covariance, unseen=prior.layout.unseen())
+    unseen = prior.layout.unseen()
+    policy = LinearGaussian(torch.from_numpy(prior.means), fit.params["covariance"], unseen=unseen)
     return fit.problem(policy, fit.options.build(dataset), dataset, rounds)
 
 
-def _user_prior(form: Any, layout: FeatureLayout, actions: int) -> Prior:
+def _prior(form: Any, layout: FeatureLayout, actions: int) -> Prior:
     problem, description = "", "means given by the user, assumed to be fixed before these rounds"
-    if isinstance(form, str) and form in ("zero", "fitted"):
-        form, description = np.zeros((actions, layout.size), dtype=np.float32), ZERO
-    elif isinstance(form, str):
-        problem = f"unknown prior {form!r}; use 'fitted', 'zero', an array of means, or a learned policy."
-    elif isinstance(form, LearnedPolicy):
+    if isinstance(form, LearnedPolicy):
+        description = "a policy learned from other rounds"
         if not isinstance(form.rule, GaussianRule) or form.layout.names != layout.names:
             problem = "the prior must be a gaussian policy with the same contexts, in the same order."
         else:
-            description, layout, form = "a policy learned from other rounds", form.layout, form.rule.means
+            layout, form = form.layout, form.rule.means
+    elif isinstance(form, str):
+        form, description = np.zeros((actions, layout.size), dtype=np.float32), form
+        if description != ZERO:
+            problem = f"unknown prior {description!r}; use 'fitted', 'zero', an array of means, or a learned policy."
     means = np.zeros(0, dtype=np.float32) if problem else as_single("the prior", form)
     if not problem and (means.shape != (actions, layout.size) or not np.isfinite(means).all()):
         problem = (

@@ -18,8 +18,10 @@ import numpy as np
 from surelift.arrays import FloatArray
 from surelift.errors import LogsError, SureliftError, UsageError
 from surelift.learning import files
-from surelift.learning.data.layout import FeatureLayout, RowEncoder
-from surelift.learning.policies.rules import ItemRule, Rule, arrays_of, in_double, kind_of, rule_from
+from surelift.learning.data.layout import FeatureLayout
+from surelift.learning.data.row_encoder import RowEncoder
+from surelift.learning.policies.rule_arrays import Rule, arrays_of, in_double, kind_of, rule_from
+from surelift.learning.policies.rules import ItemRule
 from surelift.logs.seen import Origins
 from surelift.questions.certificate import Certificate
 from surelift.views.formats import rounded
@@ -45,7 +47,7 @@ class Decision(NamedTuple):
     """An action, and the probability with which it was drawn: log both."""
 
     action: Any  # its label, or its position from 0 where actions have none
-    propensity: float  # the probability with which it was drawn: log it beside the action
+    propensity: float
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -124,8 +126,8 @@ class LearnedPolicy:
 
     def predict(self, contexts: Any) -> Any:
         """The most likely action of every context. The certificate does not cover it; it covers ``sample``."""
-        message = "predict returns the most likely action of every context; the certificate covers sample, which draws "
-        warnings.warn(message + "actions at random. Use sample.", stacklevel=2)
+        certified = "the certificate covers sample, which draws actions at random. Use sample."
+        warnings.warn(f"predict returns the most likely action of every context; {certified}", stacklevel=2)
         return self._labels(self.predict_proba(contexts).argmax(axis=1))
 
     def _encoded(self, contexts: Any) -> Any:
@@ -147,7 +149,7 @@ class LearnedPolicy:
         return frozenset({"policy over all actions", *counted})
 
     def as_reader(self) -> "LearnedPolicy":
-        from surelift.learning import questions  # noqa: F401  (how its certificate is read back)
+        from surelift.learning import guarantee, stages  # noqa: F401  (how its certificate is read back)
 
         return self
 

@@ -1,11 +1,10 @@
 """``PolicyLearner``: from a log to a new policy with a certificate, with a scikit-learn interface."""
 
 import inspect
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Literal
 
-import torch
 from torch import nn
 
 from surelift.arrays import as_numpy
@@ -18,18 +17,16 @@ from surelift.learning.held_out import fit_held_out, fit_progressive
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.objectives.options import ObjectiveOptions
 from surelift.learning.policies.items import ItemSoftmax
-from surelift.learning.policies.modules import Parameters
-from surelift.learning.training.loop import train_each
-from surelift.learning.training.problem import LearningProblem, TrainingOptions
+from surelift.learning.training.problem import TrainingOptions
 from surelift.learning.training.processes import local_device
+from surelift.learning.training.together import Running, train_together
 from surelift.logs.alignment import aligned
 from surelift.logs.seen import Origins
 from surelift.questions.method import check_delta, choose_method
 from surelift.traits.logs import Logs
 
 _HELD_OUT, _GAUSSIAN = ("holdout", "progressive", "method"), ("prior", "prior_share", "covariance")
-NAMED = ("linear", "network", "gaussian")
-"""Policies by name."""
+_NAMED = ("linear", "network", "gaussian")
 
 
 class PolicyLearner:
@@ -59,15 +56,12 @@ class PolicyLearner:
         covariance: Of a gaussian policy: one deviation for all weights, or one per feature.
         intercept: Whether features have a constant.
         grid: The smoothings of "improvement" and "value".
-        smoothing: Of the objectives that have one.
-        order: Of "moments".
-        clip: Of "moments" and the two kinds of clipping.
-        baseline: Of "clipping-with-baseline".
-        alpha: Of "exponential-smoothing".
+        smoothing, order, clip, baseline, alpha: Options of the objectives that have them: order of "moments", clip of
+            it and of both kinds of clipping, alpha of "exponential-smoothing".
         epochs: Passes over the rounds, at most.
         batch_size: Rounds per step.
-        learning_rate: Of Adam; by default 0.001 for networks and modules, else 0.01.
-        weight_decay: Of Adam.
+        learning_rate: Adam's; by default 0.001 for networks and modules, else 0.01.
+        weight_decay: Adam's.
         patience: Stop after this many epochs without a better bound; None never stops early.
         seed: The same seed gives the same policy.
         device: "cpu" or "cuda".
@@ -120,23 +114,12 @@ class PolicyLearner:
             "actions": actions, "action_count": action_count,
         }  # fmt: skip
         logs = _as_logs(contexts, {name: column for name, column in columns.items() if column is not None}, reward_range)
-        steps = self.steps(logs, progress)
-        problem = next(steps, None)
-        while problem is not None:
-            # Training sets its own seeds; the user's random state stays untouched.
-            with torch.random.fork_rng():
-                (parameters,) = train_each([problem], problem.checkpoint)
-            if isinstance(parameters, UsageError):
-                raise parameters
-            try:
-                problem = steps.send(parameters)
-            except StopIteration:
-                break
+        _, failed = train_together([self.steps(logs, progress)])
+        if failed:
+            raise failed[0]
         return self
 
-    def steps(
-        self, logs: Logs, progress: Progress | None = None, readings: Readings | None = None
-    ) -> Generator[LearningProblem, Parameters, None]:
+    def steps(self, logs: Logs, progress: Progress | None = None, readings: Readings | None = None) -> Running:
         """``fit`` as a generator: it yields the problems to train, and expects the parameters of each to be sent back."""
         fit = self.prepared(logs, progress, readings or Readings())
         held_out = fit_held_out if fit.params["progressive"] is None else fit_progressive
@@ -147,14 +130,18 @@ class PolicyLearner:
         self.policy_, self.answer_, self.certificate_, self.classes_ = policy, answer, policy.certificate, policy.classes_
 
     def prepared(self, logs: Logs, progress: Progress | None, readings: Readings) -> Fit:
-        params, options = self.get_params(), self._objective_options()
+        params = self.get_params()
         if isinstance(params["prior"], PolicyLearner):
             params["prior"] = params["prior"]._fitted()
-        chosen = {field.name: params[field.name] for field in fields(TrainingOptions)}
+        chosen, policy = dict(params), params["policy"]
+        if chosen["objective"] is None:
+            chosen["objective"] = "improvement" if str(policy) == "gaussian" else "logarithmic-smoothing"
         if chosen["learning_rate"] is None:
-            layered = params["policy"] == "network" or isinstance(params["policy"], nn.Module)
-            chosen["learning_rate"] = 1e-3 if layered else 1e-2
-        training = TrainingOptions(**{**chosen, "device": local_device(params["device"])})
+            chosen["learning_rate"] = 1e-3 if str(policy) == "network" or isinstance(policy, nn.Module) else 1e-2
+        options = ObjectiveOptions(**{field.name: chosen[field.name] for field in fields(ObjectiveOptions)})
+        _check(params, options)
+        chosen["device"] = local_device(params["device"])
+        training = TrainingOptions(**{field.name: chosen[field.name] for field in fields(TrainingOptions)})
         return Fit(readings.once(logs, ("counted",), lambda: counted(logs)), params, options, training, readings, progress)
 
     def predict_proba(self, contexts: Any) -> Any:
@@ -185,53 +172,51 @@ class PolicyLearner:
             raise UsageError("this learner is not fitted yet; call fit first.")
         return self.policy_
 
-    def _objective_options(self) -> ObjectiveOptions:
-        params = self.get_params()
-        policy, covariance, gaussian = params["policy"], params["covariance"], str(params["policy"]) == "gaussian"
-        chosen = {field.name: params[field.name] for field in fields(ObjectiveOptions)}
-        if chosen["objective"] is None:
-            chosen["objective"] = "improvement" if gaussian else "logarithmic-smoothing"
-        options = ObjectiveOptions(**chosen)
-        check_delta(params["delta"])
-        unused = [name for name in (_HELD_OUT if gaussian else _GAUSSIAN) if repr(params[name]) != repr(_DEFAULTS[name])]
+
+def _check(params: Mapping[str, Any], options: ObjectiveOptions) -> None:
+    policy, covariance, gaussian = params["policy"], params["covariance"], str(params["policy"]) == "gaussian"
+    check_delta(params["delta"])
+    unused = [name for name in (_HELD_OUT if gaussian else _GAUSSIAN) if repr(params[name]) != repr(_DEFAULTS[name])]
+    problem = ""
+    if covariance not in ("shared", "diagonal"):
+        problem = f"unknown covariance {covariance!r}; use 'shared' or 'diagonal'."
+    elif not isinstance(policy, nn.Module | ItemSoftmax) and not (isinstance(policy, str) and policy in _NAMED):
+        problem = f"policy must be 'linear', 'network', 'gaussian', a torch module or ItemSoftmax, but is {policy!r}."
+    elif gaussian != options.certifies:
+        problem = (
+            f"objective {options.objective!r} does not support this policy: certified bounds need policy 'gaussian', "
+            "plain estimates need 'linear', 'network', a torch module or ItemSoftmax."
+        )
+    elif unused:
         where = "policies judged on held-out rounds" if gaussian else "the gaussian policy"
-        problem = ""
-        if covariance not in ("shared", "diagonal"):
-            problem = f"unknown covariance {covariance!r}; use 'shared' or 'diagonal'."
-        elif not isinstance(policy, nn.Module | ItemSoftmax) and not (isinstance(policy, str) and policy in NAMED):
-            problem = f"policy must be 'linear', 'network', 'gaussian', a torch module or ItemSoftmax, but is {policy!r}."
-        elif gaussian != options.certifies:
-            problem = (
-                f"objective {options.objective!r} does not support this policy: certified bounds need policy 'gaussian', "
-                "plain estimates need 'linear', 'network', a torch module or ItemSoftmax."
-            )
-        elif unused:
-            problem = f"{unused[0]}= is for {where}; this one does not use it, so remove it."
-        elif params["progressive"] is not None and params["holdout"] != _DEFAULTS["holdout"]:
-            problem = "progressive= judges all rounds but the first stretch; remove holdout=."
-        if problem:
-            raise UsageError(problem)
-        choose_method(params["method"])
-        return options
+        problem = f"{unused[0]}= is for {where}; this one does not use it, so remove it."
+    elif params["progressive"] is not None and params["holdout"] != _DEFAULTS["holdout"]:
+        problem = "progressive= judges all rounds but the first stretch; remove holdout=."
+    if problem:
+        raise UsageError(problem)
+    choose_method(params["method"])
 
 
 def _as_logs(contexts: Any, columns: Mapping[str, Any], reward_range: tuple[float, float]) -> Logs:
     """The logs to learn from: ``contexts`` if they are Logs, else contexts with these columns beside them."""
+    problem = ""
     if isinstance(contexts, Logs):
-        if columns or tuple(reward_range) != (0, 1):
-            raise UsageError(f"{next(iter(columns), 'reward_range')}= is already declared by the logs; remove it.")
-        return contexts
-    if contexts is None or isinstance(contexts, str):
-        raise UsageError("contexts must be Logs, a frame or a matrix. To learn from a file, pass Logs(path, ...).")
-    labels = {name: columns[name] for name in ("actions", "action_count") if name in columns}
-    arrays = aligned({"contexts": contexts, **{name: columns[name] for name in columns if name not in labels}})
-    table = as_table(arrays.pop("contexts"))
-    clash = next((name for name in arrays if name in table.column_names), None)
-    if clash is not None:
-        raise UsageError(f"the contexts have a column {clash!r}, which is also an argument of fit; rename it.")
+        if not columns and tuple(reward_range) == (0, 1):
+            return contexts
+        problem = f"{next(iter(columns), 'reward_range')}= is already declared by the logs; remove it."
+    elif contexts is None or isinstance(contexts, str):
+        problem = "contexts must be Logs, a frame or a matrix. To learn from a file, pass Logs(path, ...)."
+    else:
+        labels = {name: columns[name] for name in ("actions", "action_count") if name in columns}
+        arrays = aligned({"contexts": contexts, **{name: columns[name] for name in columns if name not in labels}})
+        table = as_table(arrays.pop("contexts"))
+        features = {name: table[name] for name in table.column_names}
+        for name in arrays.keys() & features.keys():
+            problem = f"the contexts have a column {name!r}, which is also an argument of fit; rename it."
+    if problem:
+        raise UsageError(problem)
     if "logging" in arrays:
         arrays["logging"] = as_numpy(arrays["logging"], "logging")
-    features = {name: table[name] for name in table.column_names}
     named: dict[str, Any] = {name: name for name in arrays}
     return Logs({**features, **arrays}, contexts=list(features), reward_range=reward_range, **named, **labels)
 

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from surelift.arrays import FloatArray
 from surelift.controls.model import RewardModel
 from surelift.errors import LogsError
 from surelift.learning.data.layout import FeatureLayout
-from surelift.learning.data.survey import SUBJECT, checked_rounds, split_batches
+from surelift.learning.data.rounds import checked_rounds, split_batches
+from surelift.learning.data.survey import SUBJECT
 from surelift.learning.tensors import namespace
 from surelift.logs.batch import ROWS_PER_BATCH, Needs, TableBatch
 from surelift.traits.logs import Logs
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Some rounds, either all as NumPy arrays or all as tensors."""
+    """All arrays are NumPy's, or all are tensors."""
 
     features: Any  # (rounds, features), float32
     action: Any  # (rounds,)
@@ -68,10 +69,7 @@ class Examples:
 
 
 class Dataset:
-    """All rounds in order, ``ROWS_PER_BATCH`` at a time: from memory once they are kept, else read again each time.
-
-    Where several processes learn together, each reads and keeps its ``share`` of them, which may be empty in a chunk.
-    """
+    """Processes that learn together each read and keep their ``share`` of the rounds."""
 
     def __init__(self, logs: Logs, layout: FeatureLayout, actions: int, model: RewardModel | None = None) -> None:
         self.logs, self.layout, self.actions, self.model = logs, layout, actions, model
@@ -92,16 +90,12 @@ class Dataset:
     def of_parts(
         cls, logs: Logs, cuts: Sequence[int], layout: FeatureLayout, actions: int, model: RewardModel | None = None
     ) -> "list[Dataset]":
-        """One data set up to each round in ``cuts``, the first from round 0; one pass reads them all into memory.
-
-        Processes that learn together share each of them out.
-        """
+        """One data set up to each round in ``cuts``, the first from round 0; one pass reads them all into memory."""
         from surelift.learning.training.processes import process_group  # imports torch, which reading alone does not need
 
         processes = process_group()
         # All rounds need not have an order.
-        whole = cuts[0] == logs.count()
-        parts = [logs] if whole else [logs.part(first, last) for first, last in zip((0, *cuts), cuts, strict=False)]
+        parts = [logs] if cuts[0] == logs.count() else [logs.part(*ends) for ends in pairwise((0, *cuts))]
         datasets = [cls(part, layout, actions, model) for part in parts]
         for dataset in datasets:
             dataset._read_together = logs, datasets
@@ -110,7 +104,10 @@ class Dataset:
         return datasets
 
     def __iter__(self) -> Iterator[Examples]:
-        """Chunks of ``ROWS_PER_BATCH`` however rounds arrive: learning must not depend on the row groups of a file."""
+        """Chunks of ``ROWS_PER_BATCH`` however rounds arrive: learning must not depend on the row groups of a file.
+
+        A chunk holds those of its rounds that are in the share, which may be none.
+        """
         parts = iter([self._kept]) if self._kept is not None else (part for _, part in _read(self.logs, [self]))
         waiting = self._nothing()
         for begin in range(0, self.rounds, ROWS_PER_BATCH):
@@ -131,11 +128,6 @@ class Dataset:
             np.zeros((0, self.layout.size), dtype=np.float32), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0),
             vectors if logging else None, vectors if self.model is not None else None, np.zeros(0) if logging else None,
         )  # fmt: skip
-
-    @property
-    def reads(self) -> range:
-        """The rounds to read: its share, and those before it where a reward model learns from them."""
-        return range(0 if self.model is not None and self.model.in_order else self.share.start, self.share.stop)
 
     def keep(self, *, room: float = 0.0) -> None:
         """Read all rounds into memory, along with the other parts of the log if all fit in ``room`` bytes."""
@@ -184,19 +176,22 @@ def _read(
     """
     layout, actions, model = datasets[0].layout, datasets[0].actions, datasets[0].model
     needs, cuts = Needs(handed_on=layout.names), list(accumulate(dataset.rounds for dataset in datasets))
-    for dataset in datasets:
-        needs = needs if model is None else Needs.all_of([needs, model.needs(dataset.logs)])
+    if model is not None:
+        needs = Needs.all_of([needs, *(model.needs(dataset.logs) for dataset in datasets)])
+    # Those before a share are read too, where a reward model learns from them.
+    starts = [0 if model is not None and model.in_order else dataset.share.start for dataset in datasets]
     parts: Iterable[tuple[int, Iterable[tuple[int, TableBatch]]]]
     if datasets[0].processes is None:
         parts = groupby(split_batches(logs.batches(needs), cuts), itemgetter(0))
     else:
-        shares = (dataset.logs.part(dataset.reads.start, dataset.reads.stop).batches(needs) for dataset in datasets)
-        parts = ((number, ((number, batch) for batch in share)) for number, share in enumerate(shares))
+        ends = enumerate(zip(datasets, starts, strict=True))
+        shares = ((number, each.logs.part(start, each.share.stop).batches(needs)) for number, (each, start) in ends)
+        parts = ((number, ((number, batch) for batch in share)) for number, share in shares)
     for number, batches in parts:
         if number == len(datasets):
             break
         dataset = datasets[number]
-        seen, predictor = dataset.reads.start, None if model is None else model.start(dataset.logs)
+        seen, predictor = starts[number], None if model is None else model.start(dataset.logs)
         for rounds in checked_rounds(dataset.logs, (batch for _, batch in batches)):
             if (rounds.decisions.available(SUBJECT) != actions).any():
                 raise LogsError(f"{SUBJECT} needs the same {actions} actions in every round, but their number varies.")

@@ -15,8 +15,7 @@ from surelift.learning.data.layout import FeatureLayout
 from surelift.logs.alignment import aligned
 from surelift.logs.columns import decode, equal_lists, is_list, is_text, list_to_vectors, to_numbers
 
-_MOST_TEXTS = 10_000
-_TOO_FEW = "context {!r}: every round needs {} finite numbers, but some do not have them."
+TOO_FEW = "context {!r}: every round needs {} finite numbers, but some do not have them."
 Floats = npt.NDArray[np.floating[Any]]
 
 
@@ -25,39 +24,46 @@ def encode(layout: FeatureLayout, table: Any, out: npt.NDArray[np.float32] | Non
     if absent:
         raise UsageError(f"the contexts have no column {absent[0]!r}; the columns are {', '.join(table.column_names[:20])}.")
     out = np.zeros((table.num_rows, layout.size), dtype=np.float32) if out is None else out
-    start = numeric = 0
-    for name in layout.names:
-        width = layout.width(name)
+    numeric = 0
+    for name, start, stop in layout.spans():
+        part, width = out[:, start:stop], stop - start
         if name in layout.texts:
-            _encode_text(name, table[name], layout.texts[name], out[:, start : start + width])
+            problem = _encode_text(name, table[name], layout.texts[name], part)
         else:
-            columns, part = slice(numeric, numeric + width), out[:, start : start + width]
+            columns = slice(numeric, numeric + width)
             centre, scale = (None if known is None else np.array(known[columns]) for known in (layout.centre, layout.scale))
-            values = _numbers(name, table[name], width)
-            for piece in _pieces_in_cache(values):
+            values, problem = _numbers(name, table[name], width)
+            for piece in () if problem else pieces_in_cache(values):
                 with np.errstate(over="ignore"):
                     part[piece] = values[piece] if centre is None or scale is None else (values[piece] - centre) / scale
                 if not np.isfinite(part[piece]).all():
                     large = f"context {name!r} has numbers beyond 1e38; rescale it."
-                    raise LogsError(large if np.isfinite(values).all() else _TOO_FEW.format(name, width))
+                    problem = large if np.isfinite(values).all() else TOO_FEW.format(name, width)
             numeric += width
-        start += width
-    out[:, start:] = 1.0  # the intercept, where there is one
+        if problem:
+            raise LogsError(problem)
+    out[:, layout.size - layout.intercept :] = 1.0
     return out
 
 
-def _numbers(name: str, column: ArrowColumn, width: int) -> Floats:
+def _numbers(name: str, column: ArrowColumn, width: int) -> tuple[Floats, str]:
+    """The numbers, (rows, width), and what is wrong with them, if anything is."""
+    problem = ""
     if is_list(column):
         matrix = equal_lists(column)
         if matrix is not None and matrix.shape[1] == width:
-            return matrix
+            return matrix, ""
         vectors, missing = list_to_vectors(column)
-        problem = _TOO_FEW.format(name, width) if missing.any() or (vectors.lengths != width).any() else ""
         values: Floats = vectors.values
+        if missing.any() or (vectors.lengths != width).any():
+            problem = TOO_FEW.format(name, width)
     elif width != 1:
-        problem = f"context {name!r} was a list of {width} numbers when the policy was learned; give it as one."
+        values, problem = (
+            np.zeros(0),
+            f"context {name!r} was a list of {width} numbers when the policy was learned; give it as one.",
+        )
     else:
-        numbers, problem = to_numbers(column), ""
+        numbers = to_numbers(column)
         values = numbers.values
         bad = numbers.null | numbers.not_numeric | ~np.isfinite(values)
         if bad.any():
@@ -67,17 +73,14 @@ def _numbers(name: str, column: ArrowColumn, width: int) -> Floats:
                 f"is {column[first].as_py()!r} in row {first} of its batch.\nFill in a value that means 'unknown', or drop "
                 "this context."
             )
-    if problem:
-        raise LogsError(problem)
-    return values.reshape(-1, width)
+    return values if problem else values.reshape(-1, width), problem
 
 
-def _encode_text(name: str, column: ArrowColumn, texts: Sequence[str], out: npt.NDArray[np.float32]) -> None:
+def _encode_text(name: str, column: ArrowColumn, texts: Sequence[str], out: npt.NDArray[np.float32]) -> str:
+    """Returns what is wrong with the column; nothing where it could be encoded."""
     decoded = decode(column)
     if not (is_text(decoded) or pa.types.is_null(decoded.type)):
-        raise LogsError(
-            f"context {name!r} was text when the policy was learned, but holds {decoded.type} here; give it as text."
-        )
+        return f"context {name!r} was text when the policy was learned, but holds {decoded.type} here; give it as text."
     encoded = decoded.dictionary_encode()
     known = {text: k for k, text in enumerate(texts)}
     # An unseen text sets the last feature; a missing one sets none.
@@ -85,9 +88,10 @@ def _encode_text(name: str, column: ArrowColumn, texts: Sequence[str], out: npt.
     codes = np.asarray(encoded.indices.fill_null(len(feature) - 1))
     rows = np.flatnonzero(feature[codes] >= 0)
     out[rows, feature[codes[rows]]] = 1.0
+    return ""
 
 
-def _pieces_in_cache(values: npt.NDArray[Any]) -> Iterator[slice]:
+def pieces_in_cache(values: npt.NDArray[Any]) -> Iterator[slice]:
     """Rows such that temporary arrays stay in the processor's cache: new memory costs more than arithmetic."""
     size = max(1, (1 << 18) // values.shape[1])
     return (slice(start, start + size) for start in range(0, len(values), size))
@@ -118,35 +122,35 @@ def as_table(contexts: Any, names: Sequence[str] | None = None) -> pa.Table:
         raise UsageError(f"the contexts cannot be read as a table: {error}") from error
 
 
+MOST_TEXTS = 10_000
+
+
 class FeatureSurvey:
-    """Which contexts are text, and their categories; and the mean and deviation of numeric features, on request.
+    """What was found in consecutive parts of a log adds up."""
 
-    What was found in consecutive parts of a log adds up.
-    """
-
-    def __init__(self, names: Sequence[str], *, intercept: bool, most: int = _MOST_TEXTS) -> None:
-        self._names, self._intercept, self._most = tuple(names), intercept, most
+    def __init__(self, names: Sequence[str], *, intercept: bool) -> None:
+        self._names, self._intercept = tuple(names), intercept
         self._texts: dict[str, dict[str, None]] = {}
         self._widths: dict[str, int] = {}
         self._numeric = FeatureLayout((), intercept=False)
         self._count, self._mean, self._squares = 0, np.zeros(0), np.zeros(0)
 
     def update(self, table: Any) -> None:
-        texts: dict[str, dict[str, None]] = {}
         for name in self._names:
             column = table[name]
             if is_list(column):
                 self._widths.setdefault(name, len(column[0].as_py() or ()) if len(column) else 0)
             elif is_text(decode(column)):
-                texts[name] = dict.fromkeys(text for text in decode(column).unique().to_pylist() if text is not None)
-        self._add_texts(texts)
+                texts = dict.fromkeys(decode(column).unique().to_pylist())
+                texts.pop(None, None)
+                self._add_texts({name: texts})
 
     def _add_texts(self, texts: Mapping[str, dict[str, None]]) -> None:
         for name, more in texts.items():
             known = self._texts[name] = self._texts.get(name, {}) | more
-            if len(known) > self._most:
+            if len(known) > MOST_TEXTS:
                 raise UsageError(
-                    f"context {name!r} has more than {self._most:,} different texts, so it looks like an identifier; drop "
+                    f"context {name!r} has more than {MOST_TEXTS:,} different texts, so it looks like an identifier; drop "
                     "it, or group its values."
                 )
 
@@ -155,13 +159,13 @@ class FeatureSurvey:
         if not self._numeric.size:
             return
         features = self._numeric.encode(table)
-        for piece in _pieces_in_cache(features):
+        for piece in pieces_in_cache(features):
             values = features[piece].astype(np.float64)
             mean = values.mean(axis=0)
             self._merge(len(values), mean, ((values - mean) ** 2).sum(axis=0))
 
     def _merge(self, count: int, mean: FloatArray, squares: FloatArray) -> None:
-        """Chan et al. (1983): adds the sums of another part without cancellation."""
+        """Add the sums of another part, without cancellation (Chan et al., 1983)."""
         gap = mean - self._mean
         self._squares += squares + gap * gap * (self._count * count / (self._count + count))
         self._mean += gap * (count / (self._count + count))
@@ -174,15 +178,15 @@ class FeatureSurvey:
         if not self._count:
             self._mean, self._squares = np.zeros(self._numeric.size), np.zeros(self._numeric.size)
         elif names != old.names:
-            keep = np.concatenate([np.full(old.width(name), name in names) for name in old.names])
+            keep = [place for name, *span in old.spans() if name in names for place in range(*span)]
             self._mean, self._squares = self._mean[keep], self._squares[keep]
 
     def __add__(self, later: "FeatureSurvey") -> "FeatureSurvey":
-        both = FeatureSurvey(self._names, intercept=self._intercept, most=self._most)
+        both = FeatureSurvey(self._names, intercept=self._intercept)
         both._widths = later._widths | self._widths
         for name, width in both._widths.items():
             if later._widths.get(name, width) != width:
-                raise LogsError(_TOO_FEW.format(name, width))
+                raise LogsError(TOO_FEW.format(name, width))
         for part in (self, later):
             both._add_texts(part._texts)
         both._keep_numeric()

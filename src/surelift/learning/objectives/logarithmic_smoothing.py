@@ -15,11 +15,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from surelift import grids
 from surelift.bounds.mixture import root
 from surelift.controls.weights import CAP, GROWTH
 from surelift.grids import Grid
 from surelift.learning.data.dataset import Examples
-from surelift.learning.objectives.objective import Coefficients
+from surelift.learning.objectives.objective import Coefficients, PlainEstimate
 from surelift.learning.tensors import like, namespace, positions
 
 
@@ -174,3 +175,29 @@ def controlled_parts(
         cap = max(CAP / beta, 1.0) if paired else CAP / beta
         parts += [ObjectivePart(GROWTH * beta, cap, mass * prior / len(shares), share, by_model) for share in shares]
     return tuple(parts)
+
+
+_IMPROVEMENT = ImprovementObjective(plain_parts(grids.anytime(), offset=1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCertificate:
+    """The bound to expect on the improvement, if ``judging`` rounds are like those it is computed from.
+
+    It detects the pass at which the weights grow too large to certify.
+    """
+
+    judging: int
+    every_action = False
+    sums = _IMPROVEMENT.sums
+
+    def terms(self, examples: Examples, probabilities: Any) -> Any:
+        gain = (probabilities / examples.propensity - 1.0) * examples.reward
+        return namespace(gain).log1p(gain[:, None] * like(gain, _IMPROVEMENT.rates)).double()
+
+    def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
+        return _IMPROVEMENT.bound(sums * (self.judging / rounds), 0.0 * sums[..., 0], rounds=self.judging, delta=delta)
+
+
+Estimate = PlainEstimate | ExpectedCertificate
+"""What is maximised without a certificate: its terms need not be linear in the policy."""

@@ -133,5 +133,6 @@ class PlainEstimate:
             return xp.stack((weight * examples.reward, weight), -1)
         return (weight * examples.reward)[:, None]
 
-    def estimate(self, sums: Any, *, rounds: int) -> Any:
+    def bound(self, sums: Any, divergence: Any, *, rounds: int, delta: float) -> Any:
+        """The estimate itself, which bounds nothing."""
         return sums[..., 0] / (sums[..., 1] if self.kind == "snips" else rounds)

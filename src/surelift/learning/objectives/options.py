@@ -106,11 +106,11 @@ class ObjectiveOptions:
                 alpha = 1.0 - 1.0 / actions if self.alpha is None else share("alpha", self.alpha)
                 return rivals.ExponentialSmoothingObjective(lambdas, alpha)
         paired, grid = self.objective == "improvement", self.grid
+        offset = 1.0 if paired else 0.0
         if grid == "planned":
             grid = grids.improvement(rounds) if paired else grids.planned(rounds)
         elif not isinstance(grid, Grid):
             grid = grids.anytime()
-        offset = 1.0 if paired else 0.0
         if not controlled:
             objective = smoothed.ImprovementObjective if paired else smoothed.ValueObjective
             return objective(plain_parts(grid, offset=offset), any_looks=grid.any_looks)

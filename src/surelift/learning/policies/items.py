@@ -72,12 +72,12 @@ class ItemSoftmax:
     def __post_init__(self) -> None:
         for name in ("retrieved", "draws"):
             whole(name, getattr(self, name))
-        for name, shape in (("embeddings", "(items, columns)"), ("start", "(columns, features)")):
-            if name == "embeddings" or self.start is not None:
-                numbers = as_single(name, getattr(self, name))
-                if numbers.ndim != 2 or not numbers.size or not np.isfinite(numbers).all():
-                    raise UsageError(f"{name} must be finite numbers of shape {shape}, but have shape {numbers.shape}.")
-                object.__setattr__(self, name, numbers)
+        shapes = {"embeddings": "(items, columns)"} | ({} if self.start is None else {"start": "(columns, features)"})
+        for name, shape in shapes.items():
+            numbers = as_single(name, getattr(self, name))
+            if numbers.ndim != 2 or not numbers.size or not np.isfinite(numbers).all():
+                raise UsageError(f"{name} must be finite numbers of shape {shape}, but have shape {numbers.shape}.")
+            object.__setattr__(self, name, numbers)
 
     def first_weights(self, features: int, actions: int) -> Single:
         items, columns = self.embeddings.shape

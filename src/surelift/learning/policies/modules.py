@@ -10,28 +10,17 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from surelift.errors import UsageError
-from surelift.kernels import quadrature
-from surelift.kernels.quadrature import Quadrature
+from surelift.learning.policies.argmax_gradients import all_probabilities, logged_probability
 from surelift.learning.policies.items import ItemSoftmax, SampledSoftmax
-from surelift.learning.policies.rules import (
-    TRAINING,
-    ItemRule,
-    ModuleRule,
-    NetworkRule,
-    Rule,
-    SoftmaxRule,
-    argmax_probabilities,
-)
-from surelift.learning.tensors import like
+from surelift.learning.policies.rule_arrays import Rule
+from surelift.learning.policies.rules import ItemRule, ModuleRule, NetworkRule, SoftmaxRule
 
 Parameters = dict[str, Tensor]
 Covariance = Literal["shared", "diagonal"]
-UNITS = 256  # of the hidden layer of a network
 
 
 class LinearGaussian(nn.Module):
@@ -90,20 +79,7 @@ class LinearGaussian(nn.Module):
         return standardised.reshape(-1, actions)
 
 
-class SoftmaxPolicy(nn.Module):
-    """A softmax of scores, without a prior."""
-
-    def every(self, features: Tensor) -> Tensor:
-        raise NotImplementedError
-
-    def logged(self, features: Tensor, action: Tensor) -> Tensor:
-        return self.every(features).gather(1, action[:, None])[:, 0]
-
-    def divergence(self) -> Tensor:
-        return torch.zeros(1)
-
-
-class StackedSoftmax(SoftmaxPolicy):
+class StackedSoftmax(nn.Module):
     """Linear scores, or those of one hidden layer of rectified units, for several problems at once; begins as uniform.
 
     The units are drawn from a seed: a policy learns the same alone and among others.
@@ -141,6 +117,9 @@ class StackedSoftmax(SoftmaxPolicy):
             scores = torch.baddbmm(self.constants, rows, self.weights.transpose(1, 2))
         return torch.softmax(scores, dim=2).view(-1, actions)
 
+    def logged(self, features: Tensor, action: Tensor) -> Tensor:
+        return self.every(features).gather(1, action[:, None])[:, 0]
+
     def divergence(self) -> Tensor:
         return torch.zeros(len(self.weights), device=self.weights.device)
 
@@ -149,8 +128,8 @@ STACKABLE = (LinearGaussian, StackedSoftmax)
 """Policies that hold several problems in the same tensors."""
 
 
-class SoftmaxOfScores(SoftmaxPolicy):
-    """Of any module from features to one score per action."""
+class SoftmaxOfScores(nn.Module):
+    """A softmax of the scores of any module."""
 
     def __init__(self, scores: nn.Module) -> None:
         super().__init__()
@@ -167,6 +146,15 @@ class SoftmaxOfScores(SoftmaxPolicy):
                 f"the module fails on a batch of {len(features)} rows: {error}. Try another batch_size."
             ) from error
 
+    def logged(self, features: Tensor, action: Tensor) -> Tensor:
+        return self.every(features).gather(1, action[:, None])[:, 0]
+
+    def divergence(self) -> Tensor:
+        return torch.zeros(1)
+
+
+_UNITS = 256  # of the hidden layer of a network
+
 
 def build_policy(form: Any, features: int, actions: int, seed: int = 0) -> tuple[nn.Module, Callable[[Parameters], Rule]]:
     """The module to train for "linear", "network", ``ItemSoftmax`` or a torch module; and the rule of its parameters."""
@@ -175,7 +163,7 @@ def build_policy(form: Any, features: int, actions: int, seed: int = 0) -> tuple
         return policy, lambda parameters: ItemRule(parameters["weights"].numpy(), form.embeddings)
     if isinstance(form, str):
         rule: Callable[..., Rule] = SoftmaxRule if form == "linear" else NetworkRule
-        named = StackedSoftmax(features, actions, units=0 if form == "linear" else UNITS, seed=seed)
+        named = StackedSoftmax(features, actions, units=0 if form == "linear" else _UNITS, seed=seed)
         return named, lambda parameters: rule(**{name: part.numpy() for name, part in parameters.items()})
     # A copy, so that a certified policy does not change when the user trains the module further.
     module = copy.deepcopy(form)
@@ -190,17 +178,16 @@ def build_policy(form: Any, features: int, actions: int, seed: int = 0) -> tuple
 
 def _check_module(module: nn.Module, features: int, actions: int) -> None:
     device = next((parameter.device for parameter in module.parameters() if parameter.requires_grad), None)
-    if device is None:
-        raise UsageError("the module has no parameters to learn.")
+    problem, rows = "", torch.linspace(-1.0, 1.0, 2 * features, device=device).view(2, features)
     try:
-        rows = torch.linspace(-1.0, 1.0, 2 * features, device=device).view(2, features)
         with torch.no_grad():
             scores = module.eval()(rows)
             shape, alone = tuple(scores.shape), module(rows[:1])
     except Exception as error:
         raise UsageError(f"the module does not accept {features} features: {error!r}") from error
-    problem = ""
-    if shape != (2, actions):
+    if device is None:
+        problem = "the module has no parameters to learn."
+    elif shape != (2, actions):
         problem = f"the module must return scores of shape (2, {actions}) for 2 rows of {features} features, not {shape}."
     elif alone.shape != (1, actions) or not torch.allclose(scores[:1], alone, rtol=1e-3, atol=1e-4, equal_nan=True):
         problem = (
@@ -209,80 +196,3 @@ def _check_module(module: nn.Module, features: int, actions: int) -> None:
         )
     if problem:
         raise UsageError(problem)
-
-
-def logged_probability(standardised: Tensor, action: Tensor) -> Tensor:
-    """The probability of one action per row, (rows,), from standardised scores, (rows, actions), differentiable.
-
-    By the compiled loops on the CPU, by torch's log_ndtr elsewhere.
-    """
-    if standardised.device.type == "cpu":
-        probability: Tensor = _Logged.apply(standardised, action)  # type: ignore[no-untyped-call]
-        return probability
-    return all_probabilities(standardised).gather(1, action[:, None])[:, 0]
-
-
-def all_probabilities(standardised: Tensor) -> Tensor:
-    """The probability of every action, (rows, actions), from standardised scores."""
-    if standardised.device.type == "cpu":
-        probabilities: Tensor = _All.apply(standardised)  # type: ignore[no-untyped-call]
-        return probabilities
-    return by_log_ndtr(standardised)
-
-
-def by_log_ndtr(standardised: Tensor, rule: Quadrature = TRAINING) -> Tensor:
-    """The same on any device, in memory for rows x actions x nodes numbers."""
-    probabilities: Tensor = _ByTorch.apply(standardised, rule)  # type: ignore[no-untyped-call]
-    return probabilities
-
-
-class _ByTorch(torch.autograd.Function):
-    r"""With r = phi/Phi at t - d_a, and D the product of all Phi there: p_a is the sum of D r_a over the nodes t.
-
-    .. math:: \frac{\partial}{\partial d_b} \sum_a g_a p_a = \sum_t D r_b \Bigl(g_b (t - d_b + r_b) - \sum_a g_a r_a\Bigr)
-    """
-
-    @staticmethod
-    def forward(ctx: Any, standardised: Tensor, rule: Quadrature) -> Tensor:
-        nodes = like(standardised, np.linspace(rule.first, rule.last, rule.nodes).tolist())
-        below = standardised - standardised.amax(1, keepdim=True)
-        z = nodes - below[:, :, None]  # (rows, actions, nodes)
-        logarithms = torch.special.log_ndtr(z)
-        density = torch.exp(logarithms.sum(1, keepdim=True)).mul_(rule.step)  # (rows, 1, nodes)
-        ratios = torch.addcmul(logarithms.add_(0.5 * math.log(2.0 * math.pi)), z, z, value=0.5).neg_().exp_()
-        ctx.save_for_backward(z, ratios, density)
-        return (density * ratios).sum(2)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        z, ratios, density = ctx.saved_tensors
-        worth = gradient[:, :, None]
-        weighted = (worth * ratios).sum(1, keepdim=True)
-        slopes = (z + ratios).mul_(worth).sub_(weighted).mul_(ratios).mul_(density)
-        return slopes.sum(2), None
-
-
-class _Logged(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, standardised: Tensor, action: Tensor) -> Tensor:
-        probability, slopes = quadrature.logged_probability(standardised.detach().numpy(), action.numpy(), TRAINING)
-        ctx.save_for_backward(torch.from_numpy(slopes).to(standardised.dtype))
-        return torch.from_numpy(probability).to(standardised.dtype)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        (slopes,) = ctx.saved_tensors
-        return slopes * gradient[:, None], None
-
-
-class _All(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, standardised: Tensor) -> Tensor:
-        ctx.save_for_backward(standardised)
-        return torch.from_numpy(argmax_probabilities(standardised.detach().numpy(), TRAINING)).to(standardised.dtype)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        (standardised,) = ctx.saved_tensors
-        slopes = quadrature.all_slopes(standardised.detach().numpy(), gradient.numpy(), TRAINING)
-        return torch.from_numpy(slopes).to(standardised.dtype)

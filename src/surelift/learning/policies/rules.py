@@ -1,4 +1,4 @@
-r"""Learned policies of every kind as parameters and probabilities, to and from named arrays.
+r"""Learned policies of every kind: their parameters, and the probabilities of all actions for many contexts.
 
 A Gaussian rule draws a score for every action and takes the largest. With means s_a and a common standard deviation,
 standardised to d = s / deviation,
@@ -9,9 +9,8 @@ which the trapezoid rule integrates to many digits, since the integrand is smoot
 within 9 of the largest d are exact to 1e-13, and 32 nodes are enough for training. Nothing is simulated.
 """
 
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from os import cpu_count
 from typing import Any
 
@@ -27,12 +26,10 @@ Single = npt.NDArray[np.float32]
 TOLERANCE = 1e-12  # the largest error of a probability by ``EXACT``; certificates allow for it
 TRAINING = Quadrature(-5.0, 7.0, 32, phases=8, farthest=14.0, least=-20.0, smallest=1e-10, single=True)
 EXACT = Quadrature(-9.0, 9.0, 200, phases=64, farthest=23.0, least=-60.0, smallest=1e-60)
-_STAGES = {"softmax", "network"}
 _ROUNDING, _SCORES_AT_ONCE = 2.0**-52, 1 << 20
 
 
 def as_single(name: str, numbers: Any) -> Single:
-    """A copy of an array or tensor in single precision."""
     array = as_numpy(numbers, name)
     if array.dtype.kind not in "fiu":
         raise UsageError(f"{name} cannot be read as numbers: their type is {array.dtype}")
@@ -58,13 +55,12 @@ class GaussianRule:
     deviation: Single  # (features,)
     prior: Single  # (actions, features)
 
-    def __post_init__(self) -> None:
-        shape, parts = self.means.shape, (self.means, self.deviation, self.prior)
-        shapes_match = len(shape) == 2 and self.prior.shape == shape and self.deviation.shape == shape[1:]
-        if not shapes_match or not all(np.isfinite(part).all() for part in parts) or not (self.deviation > 0.0).all():
-            raise ValueError(
-                "means, deviation and prior must be finite and have matching shapes, and deviations be positive"
-            )
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The numbers of actions and features, as in the rules below; empty where the arrays do not fit together."""
+        shape = self.means.shape
+        matches = self.prior.shape == shape and self.deviation.shape == shape[1:] and bool((self.deviation > 0.0).all())
+        return shape if matches else ()
 
     def probabilities(self, features: Single) -> FloatArray:
         """The probability of every action, (rows, actions), exact to ``tolerance``."""
@@ -77,7 +73,7 @@ class GaussianRule:
         """The same from a double tensor, computed by torch on its device."""
         import torch
 
-        from surelift.learning.policies.modules import by_log_ndtr
+        from surelift.learning.policies.argmax_gradients import by_log_ndtr
 
         means, deviation = (torch.from_numpy(part).to(features) for part in (self.means, self.deviation))
         variance = (features * features) @ (deviation * deviation)
@@ -108,6 +104,12 @@ class ItemRule:
     weights: Single  # (columns, features)
     embeddings: Single  # (items, columns)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        matches = self.weights.ndim == 2 and self.embeddings.shape[1:] == self.weights.shape[:1]
+        single = self.weights.dtype == self.embeddings.dtype == np.float32
+        return (len(self.embeddings), self.weights.shape[1]) if matches and single else ()
+
     def probabilities(self, features: Single) -> FloatArray:
         return _softmax(_scores(_scores(features, self.weights), self.embeddings))
 
@@ -133,6 +135,10 @@ class SoftmaxRule:
 
     weights: Single  # (actions, features)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.weights.shape
+
     def probabilities(self, features: Single) -> FloatArray:
         return _softmax(_scores(features, self.weights))
 
@@ -146,12 +152,12 @@ class NetworkRule:
     weights: Single  # (actions, units)
     constants: Single  # (1, actions)
 
-    def __post_init__(self) -> None:
+    @property
+    def shape(self) -> tuple[int, ...]:
         units, actions = len(self.hidden), len(self.weights)
         shapes = (self.hidden_constants.shape, self.weights.shape, self.constants.shape)
-        fit_together = self.hidden.ndim == 2 and shapes == ((1, units), (actions, units), (1, actions))
-        if not fit_together or not all(np.isfinite(getattr(self, field.name)).all() for field in fields(self)):
-            raise ValueError("the layers of its network must fit together, and their weights be finite")
+        matches = self.hidden.ndim == 2 and shapes == ((1, units), (actions, units), (1, actions))
+        return (actions, self.hidden.shape[1]) if matches else ()
 
     def probabilities(self, features: Single) -> FloatArray:
         units = np.maximum(_scores(features, self.hidden) + self.hidden_constants, 0.0)
@@ -167,7 +173,7 @@ class StagesRule:
 
     def __post_init__(self) -> None:
         if not self.stages or len(self.stages) != len(self.rounds) or min(self.rounds) < 1:
-            raise ValueError("every stage needs a number of rounds")
+            raise ValueError("its stages must follow each other, each with a number of rounds")
 
     def probabilities(self, features: Single) -> FloatArray:
         shares = np.array(self.rounds) / sum(self.rounds)
@@ -202,80 +208,3 @@ def _softmax(scores: FloatArray) -> FloatArray:
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=1, keepdims=True)
     return scores
-
-
-Rule = GaussianRule | SoftmaxRule | NetworkRule | StagesRule | ModuleRule | ItemRule
-KINDS: dict[str, type[Any]] = {
-    "gaussian": GaussianRule, "softmax": SoftmaxRule, "network": NetworkRule, "stages": StagesRule,
-    "module": ModuleRule, "items": ItemRule,
-}  # fmt: skip
-
-
-def kind_of(rule: Rule) -> str:
-    return next(kind for kind, of in KINDS.items() if isinstance(rule, of))
-
-
-def arrays_of(rule: Rule) -> dict[str, Any]:
-    if isinstance(rule, ModuleRule):
-        return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in rule.module.state_dict().items()}
-    if isinstance(rule, StagesRule):
-        stages = enumerate(rule.stages)
-        named = {f"{k}.{kind_of(stage)}.{name}": array for k, stage in stages for name, array in arrays_of(stage).items()}
-        return {"rounds": np.array(rule.rounds, dtype=np.int64), **named}
-    return {field.name: getattr(rule, field.name) for field in fields(rule)}
-
-
-def in_double(rule: Rule) -> Rule:
-    """The same rule, with the linear weights in double precision that every decision would otherwise convert again."""
-    if isinstance(rule, StagesRule):
-        stages: Any = tuple(map(in_double, rule.stages))
-        return replace(rule, stages=stages)
-    if isinstance(rule, ModuleRule):
-        return rule
-    return replace(rule, **{name: array.astype(np.float64) for name, array in arrays_of(rule).items()})
-
-
-def rule_from(kind: str, arrays: Mapping[str, Any], module: Any, shape: tuple[int, int]) -> Rule:
-    """The policy of these arrays, checked against its number of actions and features."""
-    if kind == "stages":
-        return _stages_from(arrays, shape)
-    if kind == "module":
-        return _module_from(arrays, module)
-    rule: Any = KINDS[kind](**arrays)
-    if isinstance(rule, GaussianRule):
-        found = rule.means.shape
-    elif isinstance(rule, NetworkRule):
-        found = len(rule.weights), rule.hidden.shape[1]
-    elif isinstance(rule, ItemRule):
-        matches = rule.weights.ndim == 2 and rule.embeddings.shape[1:] == rule.weights.shape[:1]
-        found = (len(rule.embeddings), rule.weights.shape[1]) if matches else ()
-    else:
-        found = rule.weights.shape
-    single = not isinstance(rule, ItemRule) or all(array.dtype == np.float32 for array in arrays.values())
-    if found != shape or not single or not all(np.isfinite(array).all() for array in arrays.values()):
-        raise ValueError(f"its numbers must be finite, and fit {shape[0]} actions and {shape[1]} features")
-    return rule  # type: ignore[no-any-return]
-
-
-def _module_from(arrays: Mapping[str, Any], module: Any) -> ModuleRule:
-    if module is None:
-        raise UsageError("this policy is a torch module; pass a module of the same architecture in module=.")
-    import torch
-
-    try:
-        module.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
-    except RuntimeError as error:
-        raise UsageError(f"the module in module= does not match the one that was saved: {error}") from error
-    return ModuleRule(module.eval())
-
-
-def _stages_from(arrays: Mapping[str, Any], shape: tuple[int, int]) -> StagesRule:
-    parts: dict[tuple[int, str], dict[str, Any]] = {}
-    for name, array in arrays.items():
-        if name != "rounds":
-            number, kind, part = name.split(".")
-            parts.setdefault((int(number), kind), {})[part] = array
-    if [number for number, _ in sorted(parts)] != list(range(len(parts))) or {kind for _, kind in parts} - _STAGES:
-        raise ValueError("its stages do not follow each other")
-    stages: Any = tuple(rule_from(kind, parts[number, kind], None, shape) for number, kind in sorted(parts))
-    return StagesRule(stages, tuple(arrays["rounds"].tolist()))

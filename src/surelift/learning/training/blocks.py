@@ -13,7 +13,8 @@ from torch import Tensor
 
 from surelift.arrays import FloatArray
 from surelift.learning.data.dataset import Dataset, Examples
-from surelift.learning.objectives.objective import Coefficients, Objective, PlainEstimate, sums_of
+from surelift.learning.objectives.logarithmic_smoothing import Estimate
+from surelift.learning.objectives.objective import Coefficients, Objective, sums_of
 from surelift.learning.training.processes import in_threads
 from surelift.logs.batch import ROWS_PER_BATCH
 
@@ -25,9 +26,9 @@ MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8 if _KNOWN
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveGroup:
-    """Problems of one stack that have the same objective: their sums and scores, from the probabilities of the stack."""
+    """Problems of one stack that have the same objective: their sums, from the probabilities of the stack."""
 
-    objective: Objective | PlainEstimate
+    objective: Objective | Estimate
     delta: float
     problems: slice  # their places in the stack
 
@@ -38,25 +39,14 @@ class ObjectiveGroup:
         """Its rows where every problem of the stack has ``each``, one problem after the other."""
         return slice(self.problems.start * each, self.problems.stop * each)
 
-    def coefficients(self, rounds: Examples) -> Coefficients:
-        assert not isinstance(self.objective, PlainEstimate)
-        return self.objective.coefficients(rounds)
-
     def sums(self, batch: Examples, probabilities: Any, known: Coefficients | None) -> Tensor:
         """(problems, sums), from its own rows; ``known`` are their coefficients, where they were computed before."""
-        if isinstance(self.objective, PlainEstimate):
+        if isinstance(self.objective, Estimate):
             terms = self.objective.terms(batch, probabilities)
             sums: Tensor = terms.reshape(len(self), -1, terms.shape[-1]).sum(1)
         else:
-            sums = sums_of(known or self.coefficients(batch), probabilities, problems=len(self))
+            sums = sums_of(known or self.objective.coefficients(batch), probabilities, problems=len(self))
         return sums.double()
-
-    def scores(self, sums: Tensor, divergence: Tensor, rounds: int) -> Tensor:
-        if isinstance(self.objective, PlainEstimate):
-            estimate: Tensor = self.objective.estimate(sums, rounds=rounds)
-            return estimate
-        bound: Tensor = self.objective.bound(sums, divergence[self.problems], rounds=rounds, delta=self.delta)
-        return bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +75,17 @@ class Block:
 
     def with_coefficients(self, groups: Sequence[ObjectiveGroup], room: float) -> "Block":
         """The same with the coefficients of every round, which do not change with the policy, if they fit in ``room``."""
-        if not groups or not self.rounds or any(isinstance(group.objective, PlainEstimate) for group in groups):
+        objectives = [group.objective for group in groups if not isinstance(group.objective, Estimate)]
+        if not objectives or not self.rounds:
             return self  # an estimate is not linear in the policy, so it has no coefficients
-        one = [group.coefficients(self.rest.at(slice(0, 1))) for group in groups]
+        one = [objective.coefficients(self.rest.at(slice(0, 1))) for objective in objectives]
         if sum(len(group) * self.rounds * first.bytes_per_round() for group, first in zip(groups, one, strict=True)) > room:
             return self
         tables = []
-        for group, first in zip(groups, one, strict=True):
+        for group, objective, first in zip(groups, objectives, one, strict=True):
             rows, width = group.rows(self.rounds), max(1, _AT_ONCE // first.bytes_per_round())
             starts = range(rows.start, rows.stop, width)
-            parts = (group.coefficients(self.rest.at(slice(start, min(start + width, rows.stop)))) for start in starts)
+            parts = (objective.coefficients(self.rest.at(slice(start, min(start + width, rows.stop)))) for start in starts)
             tables.append((group, first.table(rows.stop - rows.start, parts)))
         return replace(self, rest=Examples(None, self.rest.action, None, None), tables=tuple(tables))
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from surelift.errors import SureliftError, UsageError
 from surelift.learning import files
-from surelift.learning.data.survey import survey_again
+from surelift.learning.data.rounds import survey_again
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.policies.items import ItemSoftmax
 from surelift.logs.seen import Origins
@@ -31,7 +31,7 @@ class CheckpointError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Of problems that are trained together: their policies, the optimizer, and the best epoch of each."""
+    """The policies of problems that are trained together, the optimizer, and the best epoch of each."""
 
     path: str
     identity: str  # everything the result depends on: the learner's parameters and a fingerprint of the rounds
@@ -88,7 +88,6 @@ def _as_checkpoint_error() -> Iterator[None]:
 
 
 def under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors whose names begin so, by the rest of the name."""
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 

@@ -15,8 +15,6 @@ from surelift.learning.training.checkpoint import Checkpoint, restore, under
 from surelift.learning.training.problem import LearningProblem, StackedProblems, TrainingOptions, stack
 from surelift.learning.training.processes import ProcessGroup, process_group
 
-Replay = Callable[[Sequence[Tensor]], None]
-
 
 @dataclass(slots=True)
 class BestEpoch:
@@ -36,10 +34,8 @@ class BestEpoch:
         if self.stopped:
             return
         if not np.isfinite(score):
-            self.stopped = True
-            self.failed = (
-                f"the bound is not finite after epoch {epoch}; lower learning_rate, or rescale very large contexts."
-            )
+            why = f"the bound is not finite after epoch {epoch}; lower learning_rate, or rescale very large contexts."
+            self.stopped, self.failed = True, why
             return
         if score > self.score:
             self.parameters, self.score, self.epoch = policy.parameters_of(problem), score, epoch
@@ -70,18 +66,16 @@ def _train(problems: Sequence[LearningProblem], checkpoint: Checkpoint | None, p
     best, done = [BestEpoch({}, -np.inf) for _ in problems], 0
     if resumed is not None:
         tensors, state = resumed
-        best, done = (
-            [BestEpoch(under(tensors, f"best.{k}."), **each) for k, each in enumerate(state["best"])],
-            state["epoch"],
-        )
+        best = [BestEpoch(under(tensors, f"best.{k}."), **each) for k, each in enumerate(state["best"])]
+        done = state["epoch"]
         if done >= options.epochs or all(each.stopped for each in best):
             return best
     stacks = processes.together(lambda: stack(problems, processes))
     policies, on_gpu = [stacked.policy for stacked in stacks], torch.device(options.device).type == "cuda"
-    parameters = [parameter for policy in policies for parameter in policy.parameters()]
     optimizer = torch.optim.Adam(
-        parameters, lr=options.learning_rate, weight_decay=options.weight_decay, capturable=on_gpu, fused=on_gpu
-    )
+        [parameter for policy in policies for parameter in policy.parameters()],
+        lr=options.learning_rate, weight_decay=options.weight_decay, capturable=on_gpu, fused=on_gpu,
+    )  # fmt: skip
     if resumed is None:
         # The initial policy counts too, and may be the best.
         torch.manual_seed(1_000_003 * options.seed)
@@ -153,14 +147,12 @@ def _shuffled(stacked: StackedProblems, epoch: int, number: int, rounds: range) 
 
 
 class OptimizerSteps:
-    """One optimizer step of all problems at once; on a GPU it is recorded as a CUDA graph and replayed."""
-
     def __init__(self, stacks: Sequence[StackedProblems], optimizer: torch.optim.Optimizer, processes: ProcessGroup) -> None:
         self._stacks, self._optimizer, self._processes = stacks, optimizer, processes
         self._parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
         on_gpu = self._parameters[0].device.type == "cuda"
         self._records = on_gpu and all(stacked.recordable for stacked in stacks) and processes.count == 1
-        self._recorded: dict[int, Replay] = {}
+        self._recorded: dict[int, Callable[[Sequence[Tensor]], None]] = {}
 
     def take(self, blocks: Sequence[Block], indices: Sequence[Tensor], rows: int) -> None:
         """Take one step on these rounds of each stack's problems, of ``rows`` over all processes."""
@@ -181,7 +173,7 @@ class OptimizerSteps:
         self._processes.sum_gradients(self._parameters)
         self._optimizer.step()
 
-    def _record(self, blocks: Sequence[Block], indices: Sequence[Tensor]) -> Replay:
+    def _record(self, blocks: Sequence[Block], indices: Sequence[Tensor]) -> Callable[[Sequence[Tensor]], None]:
         """Record a step as a CUDA graph that reads the rounds to use from fixed tensors."""
         rows, inputs = indices[0].shape[1], [index.clone() for index in indices]
         before = [parameter.detach().clone() for parameter in self._parameters]

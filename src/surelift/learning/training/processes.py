@@ -69,10 +69,6 @@ class ProcessGroup:
         dist.all_reduce(total)
         return part + (total - part.detach())
 
-    def once(self, shared: Tensor) -> Tensor:
-        """A tensor all processes share, whose gradient must be counted once."""
-        return shared if self.first else shared.detach()
-
     def sum_gradients(self, parameters: Iterable[Tensor]) -> None:
         if self.count > 1:
             for parameter in parameters:
