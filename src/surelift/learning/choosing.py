@@ -31,8 +31,6 @@ from surelift.questions.stored import require_logs
 from surelift.results.policy_search import PolicySearch, TriedLearner
 from surelift.traits.logs import Logs
 
-_OF_ALL, _OF_JUDGED = ("delta", "intercept"), ("holdout", "method")
-
 
 def search(
     logs: Logs, learners: Sequence[PolicyLearner] | Mapping[str, PolicyLearner], *, progress: Progress | None = None
@@ -112,19 +110,18 @@ def _named(learners: Sequence[PolicyLearner]) -> dict[str, PolicyLearner]:
 
 
 def _shared(learners: Mapping[str, PolicyLearner]) -> Mapping[str, Any]:
-    each = {name: learner.get_params() for name, learner in learners.items()}
+    each = [learner.get_params() for learner in learners.values()]
     # A gaussian policy is judged as the others are, whose options it does not have.
-    judged = [params for params in each.values() if str(params["policy"]) != "gaussian"] or list(each.values())
+    judged = [params for params in each if str(params["policy"]) != "gaussian"] or each
     problem = "" if learners else "search needs at least one learner."
-    for shared, among in ((_OF_ALL, list(each.values())), (_OF_JUDGED, judged)):
-        for name in shared:
-            values = sorted({repr(params[name]) for params in among})
-            if len(values) > 1:
-                problem = (
-                    f"the learners differ in {name}= ({', '.join(values[:3])}); one certificate is made, for the one that "
-                    "is chosen, so it must be the same for all."
-                )
-    for name, params in each.items():
+    for name, among in (("delta", each), ("intercept", each), ("holdout", judged), ("method", judged)):
+        values = sorted({repr(params[name]) for params in among})
+        if len(values) > 1:
+            problem = (
+                f"the learners differ in {name}= ({', '.join(values[:3])}); one certificate is made, for the one that is "
+                "chosen, so it must be the same for all."
+            )
+    for name, params in zip(learners, each, strict=True):
         if params["progressive"] is not None:
             problem = f"learner {name!r} has progressive=, which certifies on every part; remove it for a search."
     if problem:

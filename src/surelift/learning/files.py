@@ -16,8 +16,8 @@ UNSEALED = {"sha256": 64 * "0"}
 
 
 def write(path: str | Path, tensors: Mapping[str, Any], content: Mapping[str, Any]) -> None:
-    form = {"format": FORMAT, "version": VERSION, "surelift": __version__, **content}
     refuse_other_files(path)
+    form = {"format": FORMAT, "version": VERSION, "surelift": __version__, **content}
     header = {"surelift": json.dumps(form, allow_nan=False), **UNSEALED}
     write_beside(path, sealed(library().save(dict(tensors), header)), what="the policy")
 

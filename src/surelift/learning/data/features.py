@@ -1,8 +1,7 @@
 """The features of many contexts: a table encoded by a layout, and the layout that is found in the rows of a log."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from surelift.learning.data.layout import FeatureLayout
 from surelift.logs.alignment import aligned
 from surelift.logs.columns import decode, equal_lists, is_list, is_text, list_to_vectors, to_numbers
 
+MOST_TEXTS = 10_000
 TOO_FEW = "context {!r}: every round needs {} finite numbers, but some do not have them."
 Floats = npt.NDArray[np.floating[Any]]
 
@@ -122,7 +122,19 @@ def as_table(contexts: Any, names: Sequence[str] | None = None) -> pa.Table:
         raise UsageError(f"the contexts cannot be read as a table: {error}") from error
 
 
-MOST_TEXTS = 10_000
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """The mean of some features, and the squared deviations from it."""
+
+    count: int
+    mean: FloatArray
+    squares: FloatArray
+
+    def __add__(self, other: "Moments") -> "Moments":
+        """Without cancellation (Chan et al., 1983)."""
+        gap, count = other.mean - self.mean, self.count + other.count
+        squares = self.squares + (other.squares + gap * gap * (self.count * other.count / count))
+        return Moments(count, self.mean + gap * (other.count / count), squares)
 
 
 class FeatureSurvey:
@@ -132,8 +144,7 @@ class FeatureSurvey:
         self._names, self._intercept = tuple(names), intercept
         self._texts: dict[str, dict[str, None]] = {}
         self._widths: dict[str, int] = {}
-        self._numeric = FeatureLayout((), intercept=False)
-        self._count, self._mean, self._squares = 0, np.zeros(0), np.zeros(0)
+        self._moments: dict[str, Moments] = {}
 
     def update(self, table: Any) -> None:
         for name in self._names:
@@ -141,68 +152,47 @@ class FeatureSurvey:
             if is_list(column):
                 self._widths.setdefault(name, len(column[0].as_py() or ()) if len(column) else 0)
             elif is_text(decode(column)):
-                texts = dict.fromkeys(decode(column).unique().to_pylist())
-                texts.pop(None, None)
-                self._add_texts({name: texts})
+                self._add_texts(name, [text for text in decode(column).unique().to_pylist() if text is not None])
 
-    def _add_texts(self, texts: Mapping[str, dict[str, None]]) -> None:
-        for name, more in texts.items():
-            known = self._texts[name] = self._texts.get(name, {}) | more
-            if len(known) > MOST_TEXTS:
-                raise UsageError(
-                    f"context {name!r} has more than {MOST_TEXTS:,} different texts, so it looks like an identifier; drop "
-                    "it, or group its values."
-                )
+    def _add_texts(self, name: str, texts: Iterable[str]) -> None:
+        known = self._texts[name] = self._texts.get(name, {}) | dict.fromkeys(texts)
+        if len(known) > MOST_TEXTS:
+            raise UsageError(
+                f"context {name!r} has more than {MOST_TEXTS:,} different texts, so it looks like an identifier; drop it, "
+                "or group its values."
+            )
 
     def standardise(self, table: Any) -> None:
-        self._keep_numeric()
-        if not self._numeric.size:
-            return
-        features = self._numeric.encode(table)
-        for piece in pieces_in_cache(features):
+        names = tuple(name for name in self._names if name not in self._texts)
+        numeric = FeatureLayout(names, {}, self._widths, intercept=False)
+        features = numeric.encode(table)
+        for piece in pieces_in_cache(features) if numeric.size else ():
             values = features[piece].astype(np.float64)
             mean = values.mean(axis=0)
-            self._merge(len(values), mean, ((values - mean) ** 2).sum(axis=0))
-
-    def _merge(self, count: int, mean: FloatArray, squares: FloatArray) -> None:
-        """Add the sums of another part, without cancellation (Chan et al., 1983)."""
-        gap = mean - self._mean
-        self._squares += squares + gap * gap * (self._count * count / (self._count + count))
-        self._mean += gap * (count / (self._count + count))
-        self._count += count
-
-    def _keep_numeric(self) -> None:
-        """Drop the sums of a context that turned out to be text."""
-        old, names = self._numeric, tuple(name for name in self._names if name not in self._texts)
-        self._numeric = FeatureLayout(names, {}, dict(self._widths), intercept=False)
-        if not self._count:
-            self._mean, self._squares = np.zeros(self._numeric.size), np.zeros(self._numeric.size)
-        elif names != old.names:
-            keep = [place for name, *span in old.spans() if name in names for place in range(*span)]
-            self._mean, self._squares = self._mean[keep], self._squares[keep]
+            squares = ((values - mean) ** 2).sum(axis=0)
+            for name, start, stop in numeric.spans():
+                found = Moments(len(values), mean[start:stop], squares[start:stop])
+                self._moments[name] = self._moments[name] + found if name in self._moments else found
 
     def __add__(self, later: "FeatureSurvey") -> "FeatureSurvey":
         both = FeatureSurvey(self._names, intercept=self._intercept)
-        both._widths = later._widths | self._widths
+        both._widths, both._moments = later._widths | self._widths, later._moments | self._moments
         for name, width in both._widths.items():
             if later._widths.get(name, width) != width:
                 raise LogsError(TOO_FEW.format(name, width))
-        for part in (self, later):
-            both._add_texts(part._texts)
-        both._keep_numeric()
-        for part in map(copy, (self, later)):
-            if part._count:
-                part._texts = both._texts
-                part._keep_numeric()
-                both._merge(part._count, part._mean, part._squares)
+        for name, texts in (*self._texts.items(), *later._texts.items()):
+            both._add_texts(name, texts)
+        for name in self._moments.keys() & later._moments.keys():
+            both._moments[name] = self._moments[name] + later._moments[name]
         return both
 
     def layout(self) -> FeatureLayout:
         texts = {name: tuple(sorted(texts)) for name, texts in self._texts.items()}
         layout = FeatureLayout(self._names, texts, dict(self._widths), self._intercept)
-        self._keep_numeric()
-        if not self._count or not self._numeric.size:
+        # A context may have turned out to be text after some numbers.
+        moments = [self._moments[name] for name in self._names if name in self._moments and name not in texts]
+        if not moments:
             return layout
-        deviation = np.sqrt(self._squares / self._count)
-        scale = np.where(deviation > 0.0, deviation, 1.0)
-        return replace(layout, centre=tuple(self._mean.tolist()), scale=tuple(scale.tolist()))
+        deviation = np.concatenate([np.sqrt(each.squares / each.count) for each in moments])
+        centre, scale = np.concatenate([each.mean for each in moments]), np.where(deviation > 0.0, deviation, 1.0)
+        return replace(layout, centre=tuple(centre.tolist()), scale=tuple(scale.tolist()))
