@@ -140,9 +140,6 @@ class SampledSoftmax(nn.Module):
     def parameters_of(self, problem: int) -> dict[str, Tensor]:
         return {"weights": self.weights.detach().cpu().clone()}
 
-    def divergence(self) -> Tensor:
-        return torch.zeros(1)
-
     def logged(self, features: Tensor, action: Tensor) -> Tensor:
         query = features @ self.weights.T  # (rows, columns)
         if self._exact:

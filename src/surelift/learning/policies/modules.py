@@ -1,8 +1,7 @@
 """Trainable policies as torch modules: Gaussian linear policies, a softmax of linear scores, of a network, of a module.
 
-The training loop calls ``logged`` for the probability of the logged action, (rows,), ``every`` for that of every action,
-(rows, actions), and ``divergence`` for the KL divergence from the prior, 0 if there is none, (problems,). A module may hold
-several problems: the rows then hold as many of each, one problem after the other.
+The training loop calls ``logged`` for the probability of the logged action, (rows,), and ``every`` for that of every action,
+(rows, actions). A module may hold several problems: the rows then hold as many of each, one problem after the other.
 """
 
 import copy
@@ -60,6 +59,7 @@ class LinearGaussian(nn.Module):
         return all_probabilities(self._standardised(features))
 
     def divergence(self) -> Tensor:
+        """The KL divergence from the prior, (problems,)."""
         moved = ((self.means - self.prior) ** 2).sum((1, 2))
         spread = torch.expm1(2.0 * self.log_deviation) - 2.0 * self.log_deviation
         return 0.5 * (moved + self.prior.shape[1] * (self.free * spread).sum(1))
@@ -120,9 +120,6 @@ class StackedSoftmax(nn.Module):
     def logged(self, features: Tensor, action: Tensor) -> Tensor:
         return self.every(features).gather(1, action[:, None])[:, 0]
 
-    def divergence(self) -> Tensor:
-        return torch.zeros(len(self.weights), device=self.weights.device)
-
 
 STACKABLE = (LinearGaussian, StackedSoftmax)
 """Policies that hold several problems in the same tensors."""
@@ -148,9 +145,6 @@ class SoftmaxOfScores(nn.Module):
 
     def logged(self, features: Tensor, action: Tensor) -> Tensor:
         return self.every(features).gather(1, action[:, None])[:, 0]
-
-    def divergence(self) -> Tensor:
-        return torch.zeros(1)
 
 
 _UNITS = 256  # of the hidden layer of a network

@@ -14,7 +14,7 @@ from surelift.errors import UsageError, first_line, is_number, positive, whole
 from surelift.learning.data.dataset import Dataset, Examples
 from surelift.learning.objectives.logarithmic_smoothing import Estimate, ExpectedCertificate
 from surelift.learning.objectives.objective import Objective
-from surelift.learning.policies.modules import STACKABLE, SoftmaxOfScores
+from surelift.learning.policies.modules import STACKABLE, LinearGaussian, SoftmaxOfScores
 from surelift.learning.training.blocks import Blocks, ObjectiveGroup
 from surelift.learning.training.checkpoint import Checkpoint
 from surelift.learning.training.processes import ProcessGroup
@@ -143,8 +143,10 @@ class StackedProblems:
         return sums
 
     def _scores(self, sums: Sequence[Tensor], groups: Sequence[ObjectiveGroup], rounds: int) -> Tensor:
-        divergence = self.policy.divergence().double()
-        if not self._processes.first:
+        divergence = torch.zeros(len(self.problems), dtype=torch.float64)
+        if isinstance(self.policy, LinearGaussian):
+            divergence = self.policy.divergence().double()
+        if self._processes.rank > 0:
             divergence = divergence.detach()  # all processes share it, and its gradient must be counted once
         pairs = zip(groups, map(self._processes.sum, sums), strict=True)
         return torch.cat(
