@@ -77,9 +77,9 @@ def watched() -> tuple[list[int], list[int]]:
             read.append(batch.num_rows)
             yield batch
 
-    def remembered(self: dataset.Dataset, **options: Any) -> None:
-        keep(self, **options)
-        kept.append(len(self.kept()))
+    def remembered(self: dataset.Dataset, **options: Any) -> Any:
+        kept.append(len(examples := keep(self, **options)))
+        return examples
 
     file.batches, whole.keep = counted, remembered
     return read, kept

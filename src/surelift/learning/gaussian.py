@@ -45,7 +45,7 @@ def fit_gaussian(fit: Fit) -> Steps:
         before, dataset = fit.datasets(layout, actions, (aside, rounds))
         # The prior is the same kind of policy, learned on the rounds set aside from a zero prior.
         parameters = yield replace(_problem(fit, before, prior, surveyed.identity), checkpoint=None, report=None)
-        before.release()
+        before.kept = None
         description = f"fitted on the first {aside:,} rounds, which certify nothing"
         prior = Prior(parameters["means"].numpy(), description, layout)
     else:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from surelift.arrays import FloatArray
 from surelift.controls.model import RewardModel
 from surelift.errors import LogsError
 from surelift.learning.data.layout import FeatureLayout
@@ -76,7 +75,7 @@ class Dataset:
         self.rounds = logs.count()
         self.share = range(self.rounds)
         self.processes: ProcessGroup | None = None
-        self._kept: Examples | None = None
+        self.kept: Examples | None = None  # all rounds of its share
         self._read_together: tuple[Logs, Sequence[Dataset]] = logs, (self,)
         self._within: tuple[Dataset, int] | None = None
 
@@ -108,7 +107,7 @@ class Dataset:
 
         A chunk holds those of its rounds that are in the share, which may be none.
         """
-        parts = iter([self._kept]) if self._kept is not None else (part for _, part in _read(self.logs, [self]))
+        parts = iter([self.kept]) if self.kept is not None else (part for _, part in _read(self.logs, [self]))
         waiting = self._nothing()
         for begin in range(0, self.rounds, ROWS_PER_BATCH):
             end = min(begin + ROWS_PER_BATCH, self.rounds)
@@ -129,36 +128,25 @@ class Dataset:
             vectors if logging else None, vectors if self.model is not None else None, np.zeros(0) if logging else None,
         )  # fmt: skip
 
-    def keep(self, *, room: float = 0.0) -> None:
+    def keep(self, *, room: float = 0.0) -> Examples:
         """Read all rounds into memory, along with the other parts of the log if all fit in ``room`` bytes."""
-        if self._kept is not None:
-            return
-        if self._within is not None:
+        if self.kept is None and self._within is not None:
             whole, first = self._within
-            if whole._kept is None and whole.max_bytes <= room:
-                whole.keep()
-            if whole._kept is not None:
-                self._kept = whole._kept.at(slice(first, first + self.rounds))
-                return
-        logs, datasets = self._read_together
-        if sum(dataset.max_bytes for dataset in datasets) > room:
-            logs, datasets = self.logs, [self]
-        examples: list[list[Examples]] = [[] for _ in datasets]
-        features = [np.zeros((len(dataset.share), dataset.layout.size), dtype=np.float32) for dataset in datasets]
-        for number, part in _read(logs, datasets, features):
-            examples[number].append(replace(part, features=None))
-        for dataset, parts, all_features in zip(datasets, examples, features, strict=True):
-            dataset._kept = replace(Examples.concatenate(parts), features=all_features) if parts else dataset._nothing()
-
-    def release(self) -> None:
-        self._kept = None
-
-    def kept(self, features: FloatArray | None = None) -> Examples:
-        """All rounds at once; where equal features are given, with those in place of its own."""
-        assert self._kept is not None
-        if features is not None:
-            self._kept = replace(self._kept, features=features)
-        return self._kept
+            if whole.kept is not None or whole.max_bytes <= room:
+                self.kept = whole.keep().at(slice(first, first + self.rounds))
+        if self.kept is None:
+            logs, datasets = self._read_together
+            if sum(dataset.max_bytes for dataset in datasets) > room:
+                logs, datasets = self.logs, [self]
+            examples: list[list[Examples]] = [[] for _ in datasets]
+            features = [np.zeros((len(dataset.share), dataset.layout.size), dtype=np.float32) for dataset in datasets]
+            for number, part in _read(logs, datasets, features):
+                examples[number].append(replace(part, features=None))
+            for dataset, parts, whole_features in zip(datasets, examples, features, strict=True):
+                joined = replace(Examples.concatenate(parts), features=whole_features) if parts else dataset._nothing()
+                dataset.kept = joined
+        assert self.kept is not None
+        return self.kept
 
     @property
     def max_bytes(self) -> int:

@@ -140,13 +140,15 @@ def _keep(datasets: Sequence[Dataset], room: float) -> list[Examples] | None:
     for group in (datasets[start : start + at_once] for start in range(0, len(datasets), at_once)):
         in_threads(partial(Dataset.keep, room=room / len(datasets)), dict.fromkeys(group))
         # One copy of equal contexts, which problems often share.
-        digests = in_threads(lambda each: hashlib.blake2b(each.kept().features, digest_size=16).digest(), group)
+        digests = in_threads(lambda each: hashlib.blake2b(each.keep().features, digest_size=16).digest(), group)
         for dataset, digest in zip(group, digests, strict=True):
-            kept.append(dataset.kept(distinct.setdefault(digest, dataset.kept().features)))
+            features = distinct.setdefault(digest, dataset.keep().features)
+            dataset.kept = replace(dataset.keep(), features=features)
+            kept.append(dataset.kept)
         size = sum(features.nbytes for features in distinct.values())
         size += sum(array.nbytes for examples in kept for array in examples.arrays()[1:] if array is not None)
         if size > room:
             for dataset in datasets:
-                dataset.release()
+                dataset.kept = None
             return None
     return kept
