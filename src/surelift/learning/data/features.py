@@ -123,18 +123,18 @@ def as_table(contexts: Any, names: Sequence[str] | None = None) -> pa.Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
+class FeatureMoments:
     """The mean of some features, and the squared deviations from it."""
 
     count: int
     mean: FloatArray
     squares: FloatArray
 
-    def __add__(self, other: "Moments") -> "Moments":
+    def __add__(self, other: "FeatureMoments") -> "FeatureMoments":
         """Without cancellation (Chan et al., 1983)."""
         gap, count = other.mean - self.mean, self.count + other.count
         squares = self.squares + (other.squares + gap * gap * (self.count * other.count / count))
-        return Moments(count, self.mean + gap * (other.count / count), squares)
+        return FeatureMoments(count, self.mean + gap * (other.count / count), squares)
 
 
 class FeatureSurvey:
@@ -144,7 +144,7 @@ class FeatureSurvey:
         self._names, self._intercept = tuple(names), intercept
         self._texts: dict[str, dict[str, None]] = {}
         self._widths: dict[str, int] = {}
-        self._moments: dict[str, Moments] = {}
+        self._moments: dict[str, FeatureMoments] = {}
 
     def update(self, table: Any) -> None:
         for name in self._names:
@@ -171,7 +171,7 @@ class FeatureSurvey:
             mean = values.mean(axis=0)
             squares = ((values - mean) ** 2).sum(axis=0)
             for name, start, stop in numeric.spans():
-                found = Moments(len(values), mean[start:stop], squares[start:stop])
+                found = FeatureMoments(len(values), mean[start:stop], squares[start:stop])
                 self._moments[name] = self._moments[name] + found if name in self._moments else found
 
     def __add__(self, later: "FeatureSurvey") -> "FeatureSurvey":
