@@ -95,9 +95,9 @@ def _train(problems: Sequence[LearningProblem], checkpoint: Checkpoint | None, p
         if checkpoint is not None:
             state = {"epoch": epoch, "best": [each.state() for each in best]}
             write = partial(checkpoint.save, policies, optimizer, [each.parameters for each in best], state)
-            processes.together(write if processes.rank == 0 else lambda: None)
+            processes.together(write if processes.first else lambda: None)
         for number, problem in enumerate(problems):
-            if processes.rank == 0 and problem.report is not None and best[number].failed is None:
+            if processes.first and problem.report is not None and best[number].failed is None:
                 problem.report(epoch, scores[number])
     return best
 

@@ -146,7 +146,7 @@ class StackedProblems:
         divergence = torch.zeros(len(self.problems), dtype=torch.float64)
         if isinstance(self.policy, LinearGaussian):
             divergence = self.policy.divergence().double()
-        if self._processes.rank > 0:
+        if not self._processes.first:
             divergence = divergence.detach()  # all processes share it, and its gradient must be counted once
         pairs = zip(groups, map(self._processes.sum, sums), strict=True)
         return torch.cat(

@@ -25,10 +25,15 @@ R = TypeVar("R")
 
 
 class ProcessGroup:
-    """This process among those that train together, of which the first writes files and reports progress."""
+    """This process among those that train together; a single process by default."""
 
     def __init__(self, rank: int = 0, count: int = 1) -> None:
         self.rank, self.count = rank, count
+
+    @property
+    def first(self) -> bool:
+        """It writes files and reports progress."""
+        return self.rank == 0
 
     def share(self, size: int) -> range:
         return range(size * self.rank // self.count, size * (self.rank + 1) // self.count)
