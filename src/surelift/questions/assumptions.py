@@ -66,9 +66,7 @@ def delta_note(delta: float) -> str:
 
 def doubts_of(declared: Declaration, policies: Mapping[str, Policy] = {}) -> tuple[str, ...]:
     """What keeps an answer from being certified."""
-    return (*declared.propensity.doubts, *notes_of(policies, "doubts"))
-
-
-def notes_of(policies: Mapping[str, Policy], kind: str) -> list[str]:
-    """What is assumed of policies, or why they cannot be certified."""
-    return [f"policy {name!r}: {note}" for name, policy in policies.items() for note in getattr(policy, kind, ())]
+    of_policies = (
+        f"policy {name!r}: {doubt}" for name, policy in policies.items() for doubt in getattr(policy, "doubts", ())
+    )
+    return (*declared.propensity.doubts, *of_policies)

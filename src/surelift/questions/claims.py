@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from surelift.batch import RewardColumn
 from surelift.errors import LogsError
 from surelift.policies import Policy
-from surelift.questions.drift import ratio_requests
 from surelift.questions.method import Method, control_of
 from surelift.questions.relative import NOT_KEPT, Ratio, Relative
 from surelift.results.provenance import Provenance
-from surelift.statistics.plan import MEAN, NOTHING, Request, Term
-from surelift.statistics.splits import Key
-from surelift.statistics.sums import Sums, requests_of
+from surelift.statistics.plan import MEAN, NOTHING, Term
+from surelift.statistics.sums import Sums
 from surelift.statistics.weight_table import WeightTable
 from surelift.traits.declaration import Declaration
 
@@ -50,17 +48,6 @@ class Claim:
     """Why there are no bounds in per cent; empty where there are."""
     tables: tuple[WeightTable, ...] = ()
     """Weights counted by reward, for the lower and the upper side: per cent and tipping factors are read off them."""
-
-    def requests(self, everyone: Mapping[str, Policy], key: Key, declared: Declaration) -> list[Request]:
-        """What is added up for it; ``declared`` is the log, whatever column judges."""
-        names = [name for name in self.policies if name in everyone]
-        terms = (self.low, self.high) if self.method.believes_contradictions else (self.low,)
-        found = list(requests_of(names, terms, key, self.outcome))
-        if self.tables:
-            found += [Request(table, key, self.outcome) for table in self.tables]
-            if declared.times:
-                found += ratio_requests(declared, key, self.outcome)
-        return found
 
     def in_units(self, low: float, high: float) -> tuple[float, float]:
         """Two ends in the units of the column."""

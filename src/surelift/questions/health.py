@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from surelift import capabilities
 from surelift.errors import UsageError, is_number, printed
 from surelift.evidence.propensities import BY_DAY, OVERALL, Evidence, Family, evidence_of, refuted
-from surelift.logs.segments import Bins, By
+from surelift.logs.segments import Bins
 from surelift.questions.claims import BoundedClaim, Place
 from surelift.questions.drift import REWARDS, days_of, drift_findings, drift_requests
 from surelift.questions.findings import (
@@ -49,8 +49,8 @@ class HealthQuestion(Question):
     asks_without: ClassVar[bool] = True
     level: float = 0.001
     """The chance that right propensities are refused, over the whole family of tests; that of drift, likewise."""
-    columns: tuple[By, ...] = ()
-    """Columns of segments, or combinations of them, in which the propensities are tested."""
+    columns: tuple[Any, ...] = ()
+    """Columns of segments in which the propensities are tested; bins and combinations become a ``Segment``."""
 
     @classmethod
     def fields_from(cls, options: dict[str, Any]) -> dict[str, Any]:
@@ -70,17 +70,14 @@ class HealthQuestion(Question):
             raise UsageError(
                 f"level, the chance of a false alarm, must lie strictly between 0 and 1, but is {printed(self.level)}."
             )
+        columns = [one if isinstance(one, str | Segment) else Segment(parts_of(one)) for one in self.columns]
+        object.__setattr__(self, "columns", tuple(columns))
         for split in self._splits:
             check_roles(self.declaration, split)
         named = [split.subject for split in self._splits]
         if len(set(named)) != len(named):
             twice = max(named, key=named.count)
             raise UsageError(f"the test {twice} is asked for twice; each column is tested by itself, once: leave one out.")
-
-    def encoded(self, name: str, value: Any) -> Any:
-        if name != "columns":
-            return super().encoded(name, value)
-        return [part if isinstance(part, str) else split.describe() for part, split in zip(value, self._splits, strict=True)]
 
     @property
     def own_features(self) -> frozenset[str]:
@@ -110,7 +107,8 @@ class HealthQuestion(Question):
 
     @cached_property
     def _splits(self) -> list[Segment]:
-        return [Segment(parts_of(by), tears_clusters=True) for by in self.columns]
+        parts = ((column,) if isinstance(column, str) else column.by for column in self.columns)
+        return [Segment(each, tears_clusters=True) for each in parts]
 
     @property
     def _telling(self) -> list[Segment]:

@@ -12,6 +12,7 @@ from functools import cache, cached_property, partial
 from typing import Any, ClassVar
 
 from surelift import capabilities
+from surelift.batch import RewardColumn
 from surelift.bounds import Promise
 from surelift.controls.model import RewardModel
 from surelift.engines import collect, completed, count_units, engine_features, known_distributions
@@ -21,14 +22,15 @@ from surelift.policies import Policy
 from surelift.policies.resolve import check_policies, one_policy
 from surelift.quantities import Quantity
 from surelift.questions import soundness
-from surelift.questions.assumptions import assumptions_of, delta_note, notes_of
+from surelift.questions.assumptions import assumptions_of, delta_note
 from surelift.questions.claims import BoundedClaim, Claim, Place, bound_together
+from surelift.questions.drift import ratio_requests
 from surelift.questions.method import Counts, Method, RoundCount, check_delta, choose_method, no_count
 from surelift.questions.segments import answer_by_segment, check_roles, split_by
 from surelift.results.provenance import Provenance
 from surelift.statistics.plan import Plan, Request, Term
 from surelift.statistics.splits import Key, Segment
-from surelift.statistics.sums import COUNT, OTHER_QUESTION, PRODUCTION, Sums
+from surelift.statistics.sums import COUNT, OTHER_QUESTION, PRODUCTION, Sums, requests_of
 from surelift.traits.declaration import Declaration
 from surelift.traits.logs import Logs
 
@@ -169,18 +171,29 @@ class Question:
         claim, policies, (low, high) = found.claim, found.claim.policies, found.levels
         method, (term, level) = claim.method, (claim.low, low) if claim.shown[0] else (claim.high, high)
         conditions, remarks = method.conditions(found.sums, term, found.control, delta=level)
-        doubts = (*self.declaration.propensity.doubts, *notes_of(policies, "doubts"), *remarks)
+        of_policies = {
+            kind: [f"policy {name!r}: {note}" for name, policy in policies.items() for note in getattr(policy, kind, ())]
+            for kind in ("doubts", "assumes")
+        }
+        doubts = (*self.declaration.propensity.doubts, *of_policies["doubts"], *remarks)
         assumed = assumptions_of(claim.declaration, self.promise, (*conditions, *besides), self.by)
         return {
             "delta": low, "rounds": found.sums.units, "counted": self.declaration.counted, "method": method.name,
             "control": found.control, "promise": self.promise, "mean_weight": found.mean_weight,
-            "assumptions": (*assumed, *notes_of(policies, "assumes"), *doubts), "doubts": doubts,
+            "assumptions": (*assumed, *of_policies["assumes"], *doubts), "doubts": doubts,
         }  # fmt: skip
 
     def requests(self, count: RoundCount, key: Key = ()) -> list[Request]:
         """What to add up under a key."""
-        claims = self.claims(count) if self.counts_rounds else self.standing_claims
-        return [request for claim in claims.values() for request in claim.requests(self.everyone, key, self.declaration)]
+        found: list[Request] = []
+        for claim in (self.claims(count) if self.counts_rounds else self.standing_claims).values():
+            names = [name for name in claim.policies if name in self.everyone]
+            ends = (claim.low, claim.high) if self.method.believes_contradictions else (claim.low,)
+            found += requests_of(names, ends, key, claim.outcome)
+            found += [Request(table, key, claim.outcome) for table in claim.tables]
+            if claim.tables and self.declaration.times:
+                found += ratio_requests(self.declaration, key, claim.outcome)
+        return found
 
     @cached_property
     def everyone(self) -> Mapping[str, Policy]:
@@ -209,7 +222,7 @@ class Question:
 
     def ask(self, logs: Logs, *, progress: Progress | None = None) -> Any:
         """Read the log once, where its rounds are, and answer."""
-        whole = completed(logs, self.declaration)
+        whole = logs if logs.declaration.is_complete else completed(logs, self.declaration)
         question = self.resolved(whole)
         counts = cache(partial(count_units, whole)) if question.counts_rounds else None
         return question.answered(collect(whole, question.plan(counts), progress=progress))
@@ -284,7 +297,10 @@ class Question:
 
     def found(self, sums: Sums, place: Place) -> Any:
         claims = self.claims(partial(int, place.planned or sums.units)) if self.counts_rounds else self.standing_claims
-        judged = {claim.outcome: self.before_sampling(sums.judged_by(claim.outcome)) for claim in claims.values()}
+        outcomes = {claim.outcome for claim in claims.values()}
+        judged: dict[RewardColumn | None, Sums] = {None: sums}
+        if outcomes != {None}:
+            judged = {outcome: self.before_sampling(sums.judged_by(outcome)) for outcome in outcomes}
         return self.result(bound_together(claims, judged, place, sides_together=self.sides_together), sums, place)
 
     def before_sampling(self, sums: Sums) -> Sums:
@@ -300,20 +316,19 @@ class Question:
 
     @cached_property
     def stored(self) -> Mapping[str, Any]:
-        values = {item.name: getattr(self, item.name) for item in fields(self) if item.init}
-        return {"kind": self.kind} | {name: self.encoded(name, value) for name, value in values.items() if value is not None}
-
-    def encoded(self, name: str, value: Any) -> Any:
-        """One of its fields, as JSON keeps it."""
-        if name == "over":
-            return {value[0]: value[1].describe()}
-        if hasattr(value, "describe"):
-            return value.describe()
-        if isinstance(value, Mapping):
-            return {key: each.describe() if hasattr(each, "describe") else each for key, each in value.items()}
-        if isinstance(value, tuple):
-            return [each.describe() if hasattr(each, "describe") else each for each in value]
-        return sorted(value) if isinstance(value, frozenset) else value
+        found: dict[str, Any] = {"kind": self.kind}
+        for name, value in [(item.name, getattr(self, item.name)) for item in fields(self) if item.init]:
+            if name == "over":
+                found[name] = {value[0]: value[1].describe()}
+            elif hasattr(value, "describe"):
+                found[name] = value.describe()
+            elif isinstance(value, Mapping):
+                found[name] = {key: each.describe() for key, each in value.items()}
+            elif isinstance(value, tuple):
+                found[name] = [each.describe() if hasattr(each, "describe") else each for each in value]
+            elif value is not None:
+                found[name] = sorted(value) if isinstance(value, frozenset) else value
+        return found
 
     @classmethod
     def from_dict(
