@@ -75,7 +75,7 @@ def _explained(topic: str) -> Iterator[str]:
 
 
 def explain_policy(path: str) -> Iterator[str]:
-    """Read without torch and without safetensors."""
+    """Lines about a policy, which is read without torch and without safetensors."""
     content = files.description(path)
     files.sealed_bytes(path)
     layout = FeatureLayout.from_description(content["features"])

@@ -1,7 +1,7 @@
 """How flags are written down, grouped and read."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, field
+from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, dataclass_transform
 
 from cyclopts import Group, Parameter
@@ -27,17 +27,30 @@ OUTPUT = Group.create_ordered("Output")
 WHOLE = Parameter(converter=lambda _, tokens: int(tokens[0].value))
 
 
-def flag(shape: str | None, text: str, *, default: Any = None, **options: Any) -> Any:
-    """A field that is a flag, with the shape of its value (COL, FILE; nothing for a switch) and what help says of it."""
+def flag(
+    shape: str | None, text: str, *, default: Any = None, read: Callable[[Any], Any] | None = lambda given: given,
+    **options: Any,
+) -> Any:  # fmt: skip
+    """A field that is a flag, with the shape of its value (COL, FILE; nothing for a switch) and what help says of it.
+
+    ``read`` makes the argument of a verb of it; None where it is of the command alone.
+    """
     shown: dict[str, Any] = {"show_default": default is not None and default is not False, "show_choices": False}
-    return field(default=default, metadata={"flag": Parameter(help=text, metavar=shape, **{**shown, **options})})
+    parameter = Parameter(help=text, metavar=shape, **{**shown, **options})
+    return field(default=default, metadata={"flag": parameter, "read": read})
 
 
+@dataclass(frozen=True)
 class Flags:
     """A group of flags, and the arguments of a verb that they stand for."""
 
     def arguments(self) -> dict[str, Any]:
-        return dict(vars(self))
+        found = dict[str, Any]()
+        for item in fields(self):
+            value, read = getattr(self, item.name), item.metadata["read"]
+            if value is not None and read is not None and (argument := read(value)) is not None:
+                found[item.name] = argument
+        return found
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)

@@ -18,8 +18,6 @@ from surelift.results.learned import Guarantee
 
 @flags(LEARNING)
 class LearnFlags:
-    """The arguments of ``PolicyLearner``, and those of the command."""
-
     policy: str = flag(
         "NAME", "linear: a softmax of linear scores. network: of a hidden layer of 256 units. gaussian: a random linear "
         "rule, certified on the rounds it learns from. Or MODULE:NAME, a torch module to import.", default="linear"
@@ -107,7 +105,6 @@ def imported(place: str) -> Any:
 
 
 def _settings(options: dict[str, Any]) -> dict[str, Any]:
-    """The learners of a search, by name."""
     fixed = {"policy": "linear", "learning_rate": None, "checkpoint": None, "progressive": None}
     if fixed != {name: options[name] for name in fixed}:
         raise UsageError(

@@ -104,7 +104,6 @@ class LogFlags:
         )  # fmt: skip
 
     def value(self, name: str) -> Any:
-        """What was given for a flag."""
         return getattr(self, name)
 
     def declared(self) -> dict[str, Any]:

@@ -59,7 +59,6 @@ def as_flags(message: str) -> str:
 
 
 def complaint(error: "CycloptsError") -> str:
-    """What is wrong with a command line."""
     from difflib import get_close_matches
 
     from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, UnusedCliTokensError

@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 
 def quiet() -> Any:
-    """Acted on where it is read, before the command runs."""
+    """The flag takes effect when it is parsed, before the command runs."""
     text = "No progress and no notes on standard error; only errors."
     return flag("", text, default=False, name=["--quiet", "-q"], validator=hush, group=OUTPUT)
 
@@ -48,7 +48,7 @@ class OutputFlags(FileFlags):
 
 
 def asked(verb: str, sources: list[str], inputs: InputFlags, output: AnswerFlags, *flags: Flags, alone: bool = False) -> Any:
-    """What a verb, by its module and name, answers about the candidates; refused where it could not be written."""
+    """Ask a verb, by its module and name, about the candidates; what could not be written is refused before."""
     module, name = verb.split(".")
     ask = getattr(import_module(f"surelift.decisions.{module}"), name)
     arguments = {option: value for given in flags for option, value in given.arguments().items()}

@@ -47,7 +47,7 @@ class PolicyFlags:
     )
 
     def columns(self) -> list[str]:
-        """Those of the candidates of pages, which are nothing but columns."""
+        """The columns of the candidates of pages, which can be nothing else."""
         roles = ("chosen", "learned", "predictions", "policy_wins")
         message = "--slate takes candidates by --policy COLUMN, and no --{}."
         refusals = {message.format(role.replace("_", "-")): getattr(self, role) for role in roles}
@@ -98,8 +98,6 @@ class PolicyFlags:
 
 @flags()
 class InputFlags:
-    """What every question is asked of: a log, and candidates."""
-
     log: LogFlags = LogFlags()
     policies: PolicyFlags = PolicyFlags()
 

@@ -1,6 +1,6 @@
 """The flags of a question: the baseline, segments and outcomes."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from surelift.cli.flag import QUESTION, Flags, columns, flag, flags, number, number_or_text, refuse_first, two_numbers
@@ -15,25 +15,25 @@ CLAIM = "at-least=X (better by at least X), at-most-worse=X, range=LOW,HIGH (by 
 _PARTS: Mapping[str, Any] = {"at-least": number, "at-most-worse": number, "range": two_numbers, "cost": lambda *_: True}
 
 
+def baseline(text: str) -> Any:
+    """A column or columns, or a name with them."""
+    name, named, column = text.partition("=")
+    return {name: columns(column)} if named and name and column else columns(text)
+
+
 @flags(QUESTION)
 class BaselineFlags(Flags):
-    over: str = flag("[NAME=]COL", "The baseline: production, or a column of another policy.", default="production")
-
-    def arguments(self) -> dict[str, Any]:
-        name, named, column = self.over.partition("=")
-        over = {name: columns(column)} if named and name and column else columns(self.over)
-        return {**vars(self), "over": over}
+    over: str = flag(
+        "[NAME=]COL", "The baseline: production, or a column of another policy.", default="production", read=baseline
+    )
 
 
 @flags(QUESTION)
 class OverFlags(BaselineFlags):
     margin: str = flag(
         "X|X%", "How much better it must be, in units of the reward, or for compare, gate and monitor in per cent: "
-        "2%.", default="0", allow_leading_hyphen=True
+        "2%.", default="0", allow_leading_hyphen=True, read=number_or_text
     )  # fmt: skip
-
-    def arguments(self) -> dict[str, Any]:
-        return {**super().arguments(), "margin": number_or_text(self.margin)}
 
 
 @flags(QUESTION)
@@ -52,9 +52,10 @@ class SegmentFlags(ByFlags):
     )  # fmt: skip
 
     def arguments(self) -> dict[str, Any]:
-        if self.segments is None or len(self.by or ()) > 1:
-            return dict(vars(self))
-        return {"by": self.by, "segments": [name for text in self.segments for name in text.split(",")]}
+        found = super().arguments()
+        if len(self.by or ()) <= 1 and self.segments is not None:
+            found["segments"] = [name for text in self.segments for name in text.split(",")]
+        return found
 
 
 def by_columns(texts: list[str], present: Collection[str]) -> "list[SegmentColumn]":
@@ -71,25 +72,6 @@ def by_columns(texts: list[str], present: Collection[str]) -> "list[SegmentColum
         else:
             raise UsageError(f"no column is called {text!r}; repeat --by for several columns.")
     return parts
-
-
-@flags(QUESTION)
-class OutcomeFlags(Flags):
-    outcome: list[str] | None = flag(
-        "[NAME=]COL[:CLAIM]", "Judge by this column beside the reward (compare and monitor: instead of it). After colons: "
-        f"{CLAIM}. Delta is split evenly over the outcomes, and certified means that every claim holds. Repeatable."
-    )  # fmt: skip
-
-    def arguments(self) -> dict[str, Any]:
-        outcomes: dict[str, Outcome] = {}
-        for text in self.outcome or ():
-            head, colon, rest = text.partition(":")
-            name, equals, column = head.partition("=")
-            if not name or name in outcomes:
-                fault = f"names {name!r} twice" if name else "has no name"
-                raise UsageError(f"--outcome {text} {fault}; give each outcome a name of its own, NAME=COL:... or COL:...")
-            outcomes[name] = parse_outcome(f"{column if equals else head}{colon}{rest}", "--outcome")
-        return {"outcomes": outcomes} if outcomes else {}
 
 
 def parse_outcome(text: str, named: str) -> "Outcome":
@@ -116,13 +98,34 @@ def parse_outcome(text: str, named: str) -> "Outcome":
     return Outcome(column, **claim)
 
 
+def parse_outcomes(texts: Sequence[str]) -> "dict[str, Outcome]":
+    """Parse several as [NAME=]COL:..."""
+    outcomes: dict[str, Outcome] = {}
+    for text in texts:
+        head, colon, rest = text.partition(":")
+        name, equals, column = head.partition("=")
+        if not name or name in outcomes:
+            fault = f"names {name!r} twice" if name else "has no name"
+            raise UsageError(f"--outcome {text} {fault}; give each outcome a name of its own, NAME=COL:... or COL:...")
+        outcomes[name] = parse_outcome(f"{column if equals else head}{colon}{rest}", "--outcome")
+    return outcomes
+
+
+@flags(QUESTION)
+class OutcomeFlags(Flags):
+    outcome: list[str] | None = flag(
+        "[NAME=]COL[:CLAIM]", "Judge by this column beside the reward (compare and monitor: instead of it). After colons: "
+        f"{CLAIM}. Delta is split evenly over the outcomes, and certified means that every claim holds. Repeatable."
+    )  # fmt: skip
+
+    def arguments(self) -> dict[str, Any]:
+        return {"outcomes": parse_outcomes(self.outcome)} if self.outcome else {}
+
+
 @flags(QUESTION)
 class GateFlags(OverFlags):
     guardrails: list[str] | None = flag(
         "COL:CLAIM", "An outcome beside the reward that must not get worse by more than X: COL:at-most-worse=X. After "
-        f"colons: {CLAIM}. Delta is split evenly over the improvement and the guardrails. Repeatable.", name="--guardrail"
+        f"colons: {CLAIM}. Delta is split evenly over the improvement and the guardrails. Repeatable.", name="--guardrail",
+        read=lambda texts: [parse_outcome(text, "--guardrail") for text in texts],
     )  # fmt: skip
-
-    def arguments(self) -> dict[str, Any]:
-        guardrails = [parse_outcome(text, "--guardrail") for text in self.guardrails or ()]
-        return {**super().arguments(), "guardrails": guardrails}

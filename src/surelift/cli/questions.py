@@ -1,9 +1,9 @@
 """The commands that ask one question of a log: each is the verb of its name, and its flags are the verb's arguments."""
 
-from typing import Any, Literal
+from typing import Literal
 
-from surelift.cli.flag import ANSWER, QUESTION, Flags, columns, flag, flags
-from surelift.cli.method_flags import GridFlags, MethodFlags, ValueFlags, control, delta
+from surelift.cli.flag import ANSWER, QUESTION, Flags, flag, flags
+from surelift.cli.method_flags import GridFlags, MethodFlags, ValueFlags, control, delta, predictions
 from surelift.cli.output import AnswerFlags, FileFlags, OutputFlags, asked, deliver, in_flags, results_of, show
 from surelift.cli.policy_flags import InputFlags, Sources
 from surelift.cli.progress import progress
@@ -82,15 +82,10 @@ class EstimateFlags(Flags):
     strength: float | None = flag("X", "How much large weights are shrunk.")
     model: str | None = flag(
         "COL[,COL...]", "Expected rewards of all actions, from a model fitted elsewhere: a list column, or one column per "
-        "action. By default gradient boosting, cross-fitted in five folds (needs --contexts, and scikit-learn)."
+        "action. By default gradient boosting, cross-fitted in five folds (needs --contexts, and scikit-learn).",
+        read=predictions,
     )  # fmt: skip
     delta: float = flag("P", "The probability of error of what ls and ls-lin tell beside the estimate.", default=0.05)
-
-    def arguments(self) -> dict[str, Any]:
-        from surelift.controls import models
-
-        model = None if self.model is None else models.given(columns(self.model))
-        return {name: value for name, value in {**vars(self), "model": model}.items() if value is not None}
 
 
 def estimate(
@@ -106,10 +101,9 @@ class PowerFlags(OverFlags):
     power: float = flag("P", "The probability of certifying it.", default=0.8)
     delta: float = delta()
     method: str = flag("mixture|blocks", "The bound; blocks allow one look at a new log.", default="mixture", group=ANSWER)
-    control: str = flag("NAME", "What narrows the bound: auto, none, weights or model.", default="auto", group=ANSWER)
-
-    def arguments(self) -> dict[str, Any]:
-        return {**super().arguments(), "control": control(self.control)}
+    control: str = flag(
+        "NAME", "What narrows the bound: auto, none, weights or model.", default="auto", group=ANSWER, read=control
+    )
 
 
 def power(

@@ -1,7 +1,5 @@
 """surelift report: one page for decision makers."""
 
-from typing import Any
-
 from surelift.cli.flag import ANSWER, OUTPUT, Flags, flag, flags
 from surelift.cli.invocation import command_typed
 from surelift.cli.method_flags import control, delta, grid
@@ -14,13 +12,10 @@ from surelift.cli.terminal import print_answer, say
 @flags(ANSWER)
 class ReportFlags(Flags):
     delta: float = delta()
-    control: str = flag("NAME", "What narrows the bound; see 'surelift compare --help'.", default="auto")
+    control: str = flag("NAME", "What narrows the bound; see 'surelift compare --help'.", default="auto", read=control)
     grid: str = grid()
-    output: str = flag("FILE", "The page to write.", default="report.html", name=["--output", "-o"], group=OUTPUT)
-    title: str | None = flag("TEXT", "Title of the page.", group=OUTPUT)
-
-    def arguments(self) -> dict[str, Any]:
-        return {"delta": self.delta, "control": control(self.control), "grid": self.grid}
+    output: str = flag("FILE", "The page to write.", default="report.html", name=["--output", "-o"], group=OUTPUT, read=None)
+    title: str | None = flag("TEXT", "Title of the page.", group=OUTPUT, read=None)
 
 
 def report(

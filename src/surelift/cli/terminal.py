@@ -20,7 +20,7 @@ def print_answer(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Told on standard error; if nobody listens there, the exit code still tells the verdict.
+    """Write to standard error; if nobody listens there, the exit code still tells the verdict.
 
     Wrapped on a terminal only: in files and pipes a message stays on one line, for grep.
     """
@@ -41,7 +41,7 @@ def hush(_: Any, quiet: bool) -> None:
 
 @contextmanager
 def errors_heard() -> Iterator[None]:
-    """After a command that was hushed, standard error is what it was."""
+    """Give back standard error after a command that was hushed."""
     kept = sys.stderr
     try:
         yield

@@ -21,8 +21,6 @@ from surelift.questions.certificate import Certificate, as_damage
 
 @flags(LOG)
 class AgainFlags:
-    """What a certificate does not hold."""
-
     format: str | None = flag("FORMAT", "Format of the logs, if another tool wrote them; see 'surelift compare --help'.")
     predictions: list[str] | None = flag("[NAME=]FILE", "The predictions that were evaluated. Repeatable.", group=POLICIES)
     slate: str | None = flag("COL", "Column of the page, if each page was a round (--slate).")

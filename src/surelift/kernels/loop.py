@@ -181,7 +181,15 @@ def _reference(plan: LoopPlan, rows: WeighedRows, units: LoopUnits) -> LoopSums:
     totals, moments, deepest = list[FloatArray](), np.zeros((units.groups, len(plan.terms), 3)), list[float]()
     kept = list[FloatArray | None]()
     for place, term in enumerate(plan.terms):
-        values = _terms(term, plan.policies, rows)
+        ends = [np.full(size, constant) for constant in term.constants]
+        for policy, excess, *often in term.pieces:
+            piece = (rows.excess if excess else rows.weights)[plan.policies.index(policy)]
+            ends = [end + times * piece for end, times in zip(ends, often, strict=True)]
+        span = ends[1] - ends[0]
+        if rows.missed is None:
+            values = ends[1] * rows.earned + ends[0] * (1.0 - rows.earned)
+        else:
+            values = np.where(span >= 0.0, ends[0] + span * rows.earned, ends[1] - span * rows.missed)
         deepest.append(-float(values.min(initial=0.0) + term.offset) / (1.0 + term.offset))
         moments[:, place, 2] = group_extremes(np.maximum(values, 0.0), of_rows)[:, 1]
         if lacking is not None and units.starts is not None and units.divisors is not None:
@@ -199,14 +207,3 @@ def _reference(plan: LoopPlan, rows: WeighedRows, units: LoopUnits) -> LoopSums:
             table[bins] = sums
     smallest = group_extremes(rows.propensity, of_rows)[:, 0]
     return LoopSums(totals, moments, np.array(deepest), smallest, None, tables, kept)
-
-
-def _terms(term: LoopTerm, policies: Sequence[str], rows: WeighedRows) -> FloatArray:
-    ends = [np.full(len(rows.earned), constant) for constant in term.constants]
-    for policy, excess, *often in term.pieces:
-        piece = (rows.excess if excess else rows.weights)[policies.index(policy)]
-        ends = [end + times * piece for end, times in zip(ends, often, strict=True)]
-    if rows.missed is None:
-        return np.asarray(ends[1] * rows.earned + ends[0] * (1.0 - rows.earned))
-    span = ends[1] - ends[0]
-    return np.asarray(np.where(span >= 0.0, ends[0] + span * rows.earned, ends[1] - span * rows.missed))

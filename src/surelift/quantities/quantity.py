@@ -18,8 +18,7 @@ class Quantity(Protocol):
     complement: ClassVar[bool] = False  # it is about what was not earned
     over: str | None = None  # the policy that the candidate is compared with, where that is not production
     control_shares: ClassVar[tuple[float, ...]] = (0.5, 1.0)  # the shares of the weight that control may subtract
-    # The prior of each of these shares where control is automatic; the rest is for the plain components.
-    control_prior: ClassVar[tuple[float, ...]] = (0.12, 0.2)
+    control_prior: ClassVar[tuple[float, ...]] = (0.12, 0.2)  # of each in automatic control, plain components share the rest
 
     def pieces(self, candidate: str) -> tuple[Piece, ...]:
         """The number of a round, a line in its reward; its mean given the past is at most the target of the bound."""
@@ -96,6 +95,5 @@ class Difference(Quantity):
 
     def offset_without(self, candidate: str, subtracted: Mapping[str, float], limits: Mapping[str, Limits]) -> float:
         # At r = 1 the worst case is the candidate's smallest weight with the other's largest, at r = 0 the reverse.
-        new, over = limits[candidate], limits[self.over]
-        share, rest = subtracted[candidate], subtracted[self.over]
+        new, over, share, rest = limits[candidate], limits[self.over], subtracted[candidate], subtracted[self.over]
         return max((1.0 - share) * new.drop + rest * over.rise, share * new.rise + (1.0 - rest) * over.drop)
