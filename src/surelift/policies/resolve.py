@@ -85,7 +85,7 @@ def bounded(policy: Any, max_weight: float) -> Policy:
 @lru_cache(maxsize=1024)
 def _named_by(column: str) -> Policy:
     """Made once for each name, so that every question of it finds what was derived from it."""
-    return Production() if column == PRODUCTION else Column(column)
+    return Production() if column == PRODUCTION else Column(str(column))
 
 
 def as_policy(form: Any) -> Policy:
@@ -101,10 +101,6 @@ def as_policy(form: Any) -> Policy:
 def as_reader(form: Any) -> Reader:
     if isinstance(form, Reader):
         return form
-    if isinstance(form, Policy):
-        raise UsageError(
-            f"scores cannot come from a {type(form).__name__}; give a column, an array or a function of the batch."
-        )
     if isinstance(form, str):
         return Column(form)
     if isinstance(form, DENSITIES):
@@ -122,9 +118,9 @@ def as_reader(form: Any) -> Reader:
         return Array(numbers, index_of(form), names_of(form))
     if callable(form):
         return Function(form)
+    what = "scores cannot come from" if isinstance(form, Policy) else "a policy cannot be"
     raise UsageError(
-        f"a policy cannot be a {type(form).__name__}; give a column, an array, a function of the batch, or a model with "
-        "predict_proba."
+        f"{what} a {type(form).__name__}; give a column, an array, a function of the batch, or a model with predict_proba."
     )
 
 
