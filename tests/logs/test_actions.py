@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import surelift as sl
-from surelift.logs.columns import NOWHERE, find_positions
+from surelift.logs.positions import NOWHERE, find_positions
 
 
 def positions(values: list[Any], labels: list[Any] | None, *, as_text: bool = False) -> list[int]:

@@ -17,23 +17,21 @@ def index_of(form: Any) -> Any:
 
 def aligned(columns: Mapping[str, Any]) -> dict[str, Any]:
     """The columns with those that have an index in the order of the first such; unequal indexes are refused."""
-    arranged, indexes = dict(columns), {name: index_of(column) for name, column in columns.items()}
-    first = next((name for name, index in indexes.items() if index is not None), "")
-    for name, index in indexes.items():
-        wanted: Any = indexes.get(first)
+    arranged, first, wanted = dict(columns), "", None
+    for name, column in columns.items():
+        index = index_of(column)
+        first, wanted = (name, index) if wanted is None else (first, wanted)
         # Columns of different lengths are refused as such.
-        if index is not None and len(index) == len(wanted):
+        if index is not None and len(index) == len(wanted) and not index.equals(wanted):
             require_same_labels(index, wanted, name, first)
-            arranged[name] = columns[name] if index.equals(wanted) else columns[name].iloc[index.get_indexer(wanted)]
+            arranged[name] = column.iloc[index.get_indexer(wanted)]
     return arranged
 
 
 def require_same_labels(index: Any, wanted: Any, name: str, beside: str) -> None:
     """Raise unless two indexes of equal length are equal, or hold the same labels, each once."""
-    if index.equals(wanted):
-        return
     twice = not (index.is_unique and wanted.is_unique)
-    if not twice and wanted.isin(index).all():
+    if index.equals(wanted) or (not twice and wanted.isin(index).all()):
         return
     row = next((row for row, pair in enumerate(zip(index, wanted, strict=True)) if pair[0] != pair[1]), 0)
     why = " Some labels occur twice, so rows cannot be matched by them." if twice else ""

@@ -46,6 +46,10 @@ class TableBatch:
         """All its rows were left out."""
         return not self.table.num_rows and bool(self.left_out or self.excluded)
 
+    def place_of(self, row: int) -> str:
+        """Where a row stands in its file, if there are several."""
+        return f" ({self.place}, row {row - self.place_start})" if self.place else ""
+
     def cut(self, rows: int) -> "Iterator[TableBatch]":
         """In pieces of so many rows; whole if it has clusters."""
         size = max(self.table.num_rows, 1) if self.cluster_starts is not None else rows
@@ -149,6 +153,17 @@ def left_behind(total: int, kept: int) -> int:
     return total - kept
 
 
+@contextmanager
+def engine_errors(problem: str) -> Iterator[None]:
+    """Report whatever an engine raises, each its own exceptions, as rounds that could not be read."""
+    try:
+        yield
+    except SureliftError:
+        raise
+    except Exception as error:
+        raise LogsError(f"{problem}: {error}\nNothing was computed.") from error
+
+
 def kind_as_stored(batch: TableBatch, name: str) -> str | None:
     """The kind of entries that may be equal to each other; None of a column that has no such."""
     of = batch.table.schema.field(name).type
@@ -184,14 +199,3 @@ def of_one_kind(
                     "save the log as Parquet; nothing was computed."
                 )
         yield batch
-
-
-@contextmanager
-def engine_errors(problem: str) -> Iterator[None]:
-    """Report whatever an engine raises, each its own exceptions, as rounds that could not be read."""
-    try:
-        yield
-    except SureliftError:
-        raise
-    except Exception as error:
-        raise LogsError(f"{problem}: {error}\nNothing was computed.") from error

@@ -12,25 +12,27 @@ import pyarrow as pa
 from surelift.arrays import ArrowColumn, BoolArray, pc
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import TableBatch
-from surelift.logs.columns import as_array, decode, is_absent, is_missing, is_text, to_numbers
+from surelift.logs.columns import as_array, decode, is_missing, is_null, is_text, to_numbers
 from surelift.logs.where import Comparison, Condition, Joined, Literal, Missing
 
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
-_UNQUOTED_DATE, _UNQUOTED_NUMBER = "write a date without quotes, as 2026-01-31", "write numbers without quotes"
 _REMEDIES = {
     ("text", "a number"): "write it in quotes, '{}', to compare it as text",
     ("text", "a truth value"): "write it in quotes, '{}'",
-    ("moments", "text"): _UNQUOTED_DATE,
-    ("days", "text"): _UNQUOTED_DATE,
     ("truth values", "a number"): "say true or false",
     ("truth values", "text"): "say true or false, without quotes",
-    ("numbers", "text"): _UNQUOTED_NUMBER,
-    ("whole numbers", "text"): _UNQUOTED_NUMBER,
+    **dict.fromkeys((("moments", "text"), ("days", "text")), "write a date without quotes, as 2026-01-31"),
+    **dict.fromkeys((("numbers", "text"), ("whole numbers", "text")), "write numbers without quotes"),
 }
 _FITTING = {
     "a number": ("numbers", "whole numbers"), "text": ("text",), "a truth value": ("truth values",),
     "a date": ("days", "moments", "text"),
+}  # fmt: skip
+_HOLDS = {
+    "whole numbers": [pa.types.is_integer], "numbers": [pa.types.is_floating, pa.types.is_decimal],
+    "text": [pa.types.is_string, pa.types.is_large_string], "truth values": [pa.types.is_boolean],
+    "days": [pa.types.is_date], "moments": [pa.types.is_timestamp],
 }  # fmt: skip
 
 
@@ -43,23 +45,14 @@ def kind_of(value: Literal) -> str:
 
 
 def holds_of(kind: pa.DataType) -> str:
-    types = pa.types
-    if types.is_integer(kind):
-        return "whole numbers"
-    if types.is_floating(kind) or types.is_decimal(kind):
-        return "numbers"
-    if types.is_string(kind) or types.is_large_string(kind):
-        return "text"
-    if types.is_boolean(kind):
-        return "truth values"
-    return "days" if types.is_date(kind) else "moments" if types.is_timestamp(kind) else str(kind)
+    return next((name for name, tests in _HOLDS.items() if any(test(kind) for test in tests)), str(kind))
 
 
 def require_comparable(column: str, holds: str, zoned: bool, leaf: Comparison) -> None:
     """Refuse what could never be met, or is not the same everywhere; ``holds`` is the kind of the column's values."""
-    kind, value = kind_of(leaf.value), leaf.value
-    problem, remedy = f"column {column!r} holds {holds}, but is compared with {kind}", ""
+    kind, value, problem, remedy = kind_of(leaf.value), leaf.value, "", ""
     if holds not in _FITTING[kind]:
+        problem = f"column {column!r} holds {holds}, but is compared with {kind}"
         remedy = _REMEDIES.get((holds, kind), "").format(value)
     elif kind in ("text", "a truth value") and leaf.sign not in ("=", "!="):
         problem = f"column {column!r} is compared with {kind} by {leaf.sign}, whose order differs between databases"
@@ -71,9 +64,8 @@ def require_comparable(column: str, holds: str, zoned: bool, leaf: Comparison) -
         remedy = "store it as integers"
     elif isinstance(value, datetime) and value.tzinfo is not None and not zoned and holds != "text":
         problem, remedy = f"the times of column {column!r} name no zone, but {value.isoformat()} does", "leave it out"
-    else:
-        return
-    raise UsageError(f"where=: {problem}{remedy and f'; {remedy}'}.")
+    if problem:
+        raise UsageError(f"where=: {problem}{remedy and f'; {remedy}'}.")
 
 
 def ticks_of(value: Literal) -> int:
@@ -89,36 +81,29 @@ def met(batch: TableBatch, condition: Condition) -> BoolArray:
         join = np.logical_and if condition.all_of else np.logical_or
         return np.asarray(join.reduce([met(batch, part) for part in condition.parts]))
     column = decode(batch.table[condition.column])
+    text = is_text(column)
+    # A cell of a format without types, as CSV, is what it is compared with, or is refused; an empty one is null.
+    untyped = text and condition.column in batch.as_text
+    known = ~(is_null(column) if text and not untyped else is_missing(column))
     if isinstance(condition, Missing):
-        absent = _is_null(column)
-        if condition.column in batch.as_text:
-            absent = is_absent(column)
-            if is_text(column):
-                _refuse_cells(batch, column, condition, to_numbers(column).null & ~absent)
-        return absent if condition.wanted else ~absent
-    less, same, known = _compared(batch, column, condition)
+        if untyped:
+            _refuse_cells(batch, column, condition, to_numbers(column).null & known)
+        return ~known if condition.wanted else known
+    if pa.types.is_null(column.type):
+        return known
+    less, same, known = _compared(batch, column, condition, known, untyped=untyped)
     holds = {"=": same, "!=": ~same, "<": less, "<=": less | same, ">=": ~less, ">": ~(less | same)}[condition.sign]
     return holds & known
 
 
-def _is_null(column: ArrowColumn) -> BoolArray:
-    return as_array(column.is_null()) if is_text(column) else is_missing(column)
-
-
-def _compared(batch: TableBatch, column: ArrowColumn, leaf: Comparison) -> tuple[BoolArray, BoolArray, BoolArray]:
-    """Which rows are less than a literal, which are the same, and which are known.
-
-    A cell of a format without types, as CSV, is what it is compared with, or is refused; an empty one is null.
-    """
+def _compared(
+    batch: TableBatch, column: ArrowColumn, leaf: Comparison, known: BoolArray, *, untyped: bool
+) -> tuple[BoolArray, BoolArray, BoolArray]:
+    """Which rows are less than a literal, which are the same, and which are known."""
     value: Any = leaf.value
-    if pa.types.is_null(column.type):
-        never = np.zeros(len(column), dtype=np.bool_)
-        return never, never, never
-    untyped = leaf.column in batch.as_text and is_text(column)
     kinds = {"a number": "numbers", "a truth value": "truth values"}
     holds = kinds.get(kind_of(value), "text") if untyped else holds_of(column.type)
     require_comparable(leaf.column, holds, pa.types.is_timestamp(column.type) and column.type.tz is not None, leaf)
-    known = ~(is_absent(column) if untyped else _is_null(column))
     if isinstance(value, str):
         return ~known, as_array(pc.equal(column, value).fill_null(False)), known
     if isinstance(value, date):
@@ -150,17 +135,16 @@ def _compared(batch: TableBatch, column: ArrowColumn, leaf: Comparison) -> tuple
 
 
 def _moments_in(batch: TableBatch, column: ArrowColumn, leaf: Comparison) -> ArrowColumn:
+    def moments(texts: Any, zone: str | None) -> Any | None:
+        with suppress(pa.ArrowInvalid):
+            return texts.cast(pa.timestamp("us", zone))
+        return None
+
     for zone in (None, "UTC"):
-        with suppress(pa.ArrowInvalid):
-            return column.cast(pa.timestamp("us", zone))
-
-    def is_moment(text: Any, zone: str | None) -> bool:
-        with suppress(pa.ArrowInvalid):
-            return text.cast(pa.timestamp("us", zone)) is not None
-        return False
-
-    zone = None if any(is_moment(text, None) for text in column.drop_null()) else "UTC"
-    _refuse_cells(batch, column, leaf, np.array([text.is_valid and not is_moment(text, zone) for text in column]))
+        if (found := moments(column, zone)) is not None:
+            return found
+    zone = "UTC" if all(moments(text, None) is None for text in column.drop_null()) else None
+    _refuse_cells(batch, column, leaf, np.array([text.is_valid and moments(text, zone) is None for text in column]))
     return column.cast(pa.timestamp("us", zone))
 
 
@@ -174,11 +158,10 @@ def _refuse_cells(batch: TableBatch, column: ArrowColumn, leaf: Comparison | Mis
     rows = np.flatnonzero(bad)
     if rows.size:
         row = batch.start + int(rows[0])
-        place = f" ({batch.place}, row {row - batch.place_start})" if batch.place else ""
         raise LogsError(
             f"where=: {rows.size:,} of the {len(column):,} cells of column {leaf.column!r} from row {batch.start:,} on "
-            f"{problem}; the first is {column[int(rows[0])].as_py()!r} in row {row:,}{place}, counting from 0.\n{remedy}; "
-            "nothing was computed."
+            f"{problem}; the first is {column[int(rows[0])].as_py()!r} in row {row:,}{batch.place_of(row)}, counting from 0."
+            f"\n{remedy}; nothing was computed."
         )
 
 

@@ -1,35 +1,28 @@
-"""What production decided, as numbers: with which probability each logged action was taken, and what is known of the others.
-
-Policies answer in the same terms. How a log came to know these numbers is forgotten here.
-"""
+"""What production decided, as numbers that do not tell how a log came to know them; policies answer in the same terms."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from surelift import capabilities
-from surelift.arrays import BoolArray, FloatArray, IntArray
+from surelift.arrays import FloatArray, IntArray
 from surelift.errors import UsageError
 from surelift.kernels.columns import count_outside
 from surelift.logs import faults
 from surelift.logs.densities import Density
-from surelift.logs.faults import Reason
 from surelift.logs.rows import Rows
 from surelift.logs.vectors import Vectors
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far importance weights can fall below 1 and rise above it, for any context and action.
+    """How far importance weights can fall below 1 and rise above it, for any context and action."""
 
-    By more than 1 if they can be negative, as those of additive slates.
-    """
-
-    drop: float = 1.0
-    rise: float = float("inf")
+    drop: float = 1.0  # more if they can be negative, as those of additive slates
+    rise: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +114,11 @@ class Decisions:
 
     def check_layout(self, vectors: Vectors, subject: str) -> None:
         """Check that each vector is as long as production's, and contains the logged action."""
+        counts, reason = cast("Any", self.counts), faults.VECTOR_DECLARED
         if self.logging is not None:
-            self._refuse(subject, faults.VECTOR_LENGTH, self.logging.lengths != vectors.lengths, vectors.lengths)
-        elif self.counts is not None:
-            self._refuse(subject, faults.VECTOR_DECLARED, self.counts != vectors.lengths, vectors.lengths)
+            counts, reason = self.logging.lengths, faults.VECTOR_LENGTH
+        if counts is not None:
+            self.rows.refuse(subject, reason, self.rows.usable & (counts != vectors.lengths), vectors.lengths)
         if self.action is not None:
             self.check_positions(self.action, self.subject, vectors.lengths)
 
@@ -135,10 +129,8 @@ class Decisions:
         return positions
 
     def check_positions(self, positions: IntArray, subject: str, limit: FloatArray | IntArray) -> None:
-        self._refuse(subject, faults.ACTION_POSITION, (positions < 0) | (positions >= limit), positions)
-
-    def _refuse(self, subject: str, reason: Reason, bad: BoolArray, shown: Any) -> None:
-        self.rows.refuse(subject, reason, self.rows.usable & bad, shown)
+        outside = (positions < 0) | (positions >= limit)
+        self.rows.refuse(subject, faults.ACTION_POSITION, self.rows.usable & outside, positions)
 
     def overstated(self) -> FloatArray:
         """By how much, relatively, each propensity exceeds its entry in production's vector."""
@@ -148,7 +140,7 @@ class Decisions:
 
     def density_at(self, density: Density, subject: str) -> FloatArray:
         assert self.continuous is not None
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
+        with np.errstate(all="ignore"):
             values = density.at(self.continuous, lambda name: self.rows.numbers(name, f"{subject}, column {name!r}")[0])
         self.rows.check_finite(values, subject)
         return values

@@ -33,16 +33,15 @@ class Gaussian:
 
     def at(self, action: FloatArray, read: Columns) -> FloatArray:
         mean, deviation = self._parameters(read)
-        z = (action - mean) / deviation
-        inside = (action >= self.low) & (action <= self.high)
-        density: FloatArray = np.where(inside, np.exp(-0.5 * z * z) / (math.sqrt(2.0 * math.pi) * deviation), 0.0)
+        z, inside = (action - mean) / deviation, (action >= self.low) & (action <= self.high)
+        density = np.where(inside, np.exp(-0.5 * z * z) / (math.sqrt(2.0 * math.pi) * deviation), 0.0)
         return np.asarray(density / self._mass(mean, deviation))
 
     def below(self, edge: FloatArray, read: Columns) -> FloatArray:
         """The probability of an action below ``edge``."""
         mean, deviation = self._parameters(read)
-        within = np.clip(edge, self.low, self.high)
-        return np.asarray(_normal_mass(self.low, within, mean, deviation) / self._mass(mean, deviation))
+        mass = _normal_mass(self.low, np.clip(edge, self.low, self.high), mean, deviation)
+        return np.asarray(mass / self._mass(mean, deviation))
 
     def _parameters(self, read: Columns) -> tuple[Any, Any]:
         mean, deviation = (read(value) if isinstance(value, str) else value for value in (self.mean, self.deviation))
@@ -50,9 +49,8 @@ class Gaussian:
         return mean, np.where(np.asarray(deviation) > 0.0, deviation, np.nan)
 
     def _mass(self, mean: Any, deviation: Any) -> Any:
-        if math.isinf(self.low) and math.isinf(self.high):
-            return 1.0
-        return _normal_mass(self.low, self.high, mean, deviation)
+        whole = math.isinf(self.low) and math.isinf(self.high)
+        return 1.0 if whole else _normal_mass(self.low, self.high, mean, deviation)
 
     def describe(self) -> dict[str, Any]:
         ends = {name: end for name, end in (("low", self.low), ("high", self.high)) if math.isfinite(end)}
@@ -98,14 +96,13 @@ class DensityBlend:
     parts: tuple[tuple[float, "Density"], ...]
 
     def __post_init__(self) -> None:
-        shares = [share for share, _ in self.parts]
+        shares, problem = [share for share, _ in self.parts], ""
         if not all(isinstance(part, DENSITIES) for _, part in self.parts):
             problem = "a blend can contain only densities: gaussian, uniform or another blend."
         elif not shares or not all(is_number(share) and share >= 0.0 for share in shares) or abs(sum(shares) - 1) > 1e-9:
             problem = f"the shares of a blend must be non-negative numbers that sum to 1, but are {shares}."
-        else:
-            return
-        raise UsageError(problem)
+        if problem:
+            raise UsageError(problem)
 
     def columns(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for _, part in self.parts for name in part.columns()))
@@ -170,6 +167,5 @@ def density_from(description: Mapping[str, Any]) -> Density:
     kind = fields.pop("kind")
     if kind == "density-blend":
         return DensityBlend(tuple((share, density_from(part)) for share, part in fields["parts"]))
-    if kind not in ("gaussian", "uniform-density"):
-        raise ValueError(f"unknown density kind {kind!r}")
-    return Gaussian(**fields) if kind == "gaussian" else UniformDensity(**fields)
+    kinds: dict[str, type[Gaussian | UniformDensity]] = {"gaussian": Gaussian, "uniform-density": UniformDensity}
+    return kinds[kind](**fields)

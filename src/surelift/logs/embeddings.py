@@ -1,7 +1,7 @@
 """Large action spaces: importance weights of action embeddings instead of actions (MIPS).
 
-With p(e|x, a) known, w(x, e) = sum_a p(e|x, a) pi(a|x) / sum_a p(e|x, a) pi0(a|x). Every certificate holds for these
-weights if the reward depends on the action only through e.
+With p(e|x, a) known, w(x, e) = sum_a p(e|x, a) pi(a|x) / sum_a p(e|x, a) pi0(a|x). Certificates hold if the reward depends
+on the action only through e.
 """
 
 import hashlib
@@ -48,10 +48,7 @@ class ActionKinds:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """p(e|x, a): a matrix (actions, embeddings) if it does not depend on the context, else a function of the batch.
-
-    The embedding that was drawn is a column of the log.
-    """
+    """p(e|x, a): a matrix (actions, embeddings), or a function of the batch; the embedding drawn is a column of the log."""
 
     matrix: FloatArray | Callable[[Any], Any] = field(repr=False, compare=False)
     column: str
@@ -63,9 +60,8 @@ class Known:
 
     def chances(self, batch: Any) -> FloatArray:
         """Shape (actions, embeddings), or (rounds, actions, embeddings) if it depends on the context."""
-        if not callable(self.matrix):
-            return self.matrix
-        return _probabilities(self.matrix(batch), 3, "the embedding function must return p(e|x, a) as")
+        as_array = "the embedding function must return p(e|x, a) as"
+        return _probabilities(self.matrix(batch), 3, as_array) if callable(self.matrix) else self.matrix
 
     def of(self, vectors: Vectors, chances: FloatArray | None = None) -> Vectors:
         assert chances is not None
@@ -76,9 +72,8 @@ class Known:
         return Vectors.from_matrix(summed, tolerance=vectors.tolerance)
 
     def describe(self) -> dict[str, Any]:
-        mark = {"mark": getattr(self.matrix, "__name__", "a function")}
-        stored = mark if callable(self.matrix) else _numbers_or_hash("matrix", self.matrix)
-        return {"kind": "known", "column": self.column, **stored}
+        function = {"mark": getattr(self.matrix, "__name__", "a function")} if callable(self.matrix) else {}
+        return {"kind": "known", "column": self.column, **(function or _numbers_or_hash("matrix", self.matrix))}
 
 
 Embedding = ActionKinds | Known
@@ -111,19 +106,17 @@ def known(matrix: Any, *, column: str) -> Known:
 
 
 def _probabilities(values: Any, dimensions: int, subject: str) -> FloatArray:
-    rule = f"{subject} a {dimensions}-dimensional array of probabilities that sum to 1 over embeddings"
-    array = as_numpy(values, "p(e|a)")
-    kind = array.dtype
-    array = array.astype(np.float64) if kind.kind in "fiub" else array
-    if kind.kind not in "fiub":
-        problem = f", but its type is {kind}"
+    array, problem = as_numpy(values, "p(e|a)"), ""
+    if array.dtype.kind not in "fiub":
+        problem = f", but its type is {array.dtype}"
     elif array.ndim != dimensions or not array.size:
         problem = f", but its shape is {array.shape}"
-    elif (array < 0.0).any() or not np.allclose(array.sum(axis=-1), 1.0, rtol=0.0, atol=1e-9):
+    elif (array < 0.0).any() or not np.allclose(array.sum(axis=-1, dtype=np.float64), 1.0, rtol=0.0, atol=1e-9):
         problem = "; some entries are negative or some sums are not 1"
-    else:
-        return array
-    raise UsageError(f"{rule}{problem}.")
+    if problem:
+        rule = f"{subject} a {dimensions}-dimensional array of probabilities that sum to 1 over embeddings"
+        raise UsageError(f"{rule}{problem}.")
+    return array.astype(np.float64)
 
 
 def embedding_from(description: Mapping[str, Any]) -> Embedding:
@@ -136,16 +129,14 @@ def embedding_from(description: Mapping[str, Any]) -> Embedding:
 
 def _numbers_or_hash(name: str, values: Any) -> dict[str, Any]:
     """The numbers themselves, or their hash if there are too many."""
-    if values.size <= _MOST_WRITTEN:
-        return {name: values.tolist()}
-    return {"mark": hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()}
+    few = values.size <= _MOST_WRITTEN
+    return {name: values.tolist()} if few else {"mark": hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()}
 
 
 def _matrix(vectors: Vectors, actions: int) -> FloatArray:
-    lengths = vectors.lengths
-    if (lengths != actions).any():
-        first = int(lengths[lengths != actions][0])
+    others = vectors.lengths[vectors.lengths != actions]
+    if len(others):
         raise LogsError(
-            f"the embedding covers {actions:,} actions, but a vector has {first:,}; both must list the same actions."
+            f"the embedding covers {actions:,} actions, but a vector has {others[0]:,}; both must list the same actions."
         )
-    return vectors.values.reshape(len(lengths), actions)
+    return vectors.values.reshape(len(vectors), actions)

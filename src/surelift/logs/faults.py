@@ -32,8 +32,8 @@ NOT_NUMERIC = Reason(
 DECIMAL_COMMA = Reason("are numbers with a comma", "Write a decimal point, 0.5: 1,234 may be a thousand and more.")
 PROPENSITY = Reason(
     _UNIT_INTERVAL,
-    "Log the probability of the action actually taken: production could not have taken one with 0, and a number above 1 may "
-    "be a percentage. For densities, set density=True.",
+    "Log the probability of the action that was taken, which is never 0; above 1 it may be a percentage. For densities, set "
+    "density=True.",
 )
 LOG_PROPENSITY = Reason(
     "are not logarithms of a probability in (0, 1]",
@@ -41,10 +41,7 @@ LOG_PROPENSITY = Reason(
 )
 WINS_WHOLE = Reason("are not whole numbers", "Give counts of draws, k that took the logged action of m; not their ratio.")
 WINS_DRAWS = Reason("are fewer than one draw", "Every round needs at least one draw: m is the number of them all.")
-WINS_RANGE = Reason(
-    "are counts k below 0 or above their m",
-    "k counts the draws that took the logged action, of all m: give k first, then m.",
-)
+WINS_RANGE = Reason("are counts k below 0 or above their m", "k of all m draws took the logged action: give k, then m.")
 WINS_PLAYED = Reason(
     "are 0, although the logged action is said to be one of the m draws",
     "For fresh draws leave includes_played out: the propensity is then (k + 1)/(m + 1). No floor helps: max(k, 1)/m makes "
@@ -55,8 +52,8 @@ PROBABILITY = Reason("lie outside [0, 1]", "Give the candidate's probability of 
 NEGATIVE = Reason("are negative", "A density cannot be negative.")
 REWARD = Reason(
     _OUTSIDE,
-    "If such rewards are possible, declare reward_range=(low, high) from what a reward can be, not from the observed "
-    "extremes: a guarantee needs a range known in advance.",
+    "Declare reward_range=(low, high) from what a reward can be, not from the observed extremes: a guarantee needs a range "
+    "known in advance.",
 )
 OUTCOME = Reason(
     "lie outside the declared range of the outcome",
@@ -64,8 +61,7 @@ OUTCOME = Reason(
 )
 SCORE = Reason(
     _OUTSIDE,
-    "Rescale the score to the units of the reward, or cut it off at the ends of the range, before it is logged. Any "
-    "function of the score is a score.",
+    "Rescale the score to the units of the reward, or cut it off at the ends. Any function of the score is a score.",
 )
 NOT_VECTORS = Reason("are not vectors", "Give a list column with one probability per action, or a list of columns.")
 VECTOR_ENTRIES = Reason("are vectors with an entry that is missing or not finite", "Give a finite number for every action.")
@@ -75,10 +71,7 @@ VECTOR_LENGTH = Reason(
     "differ in length from the vector in logging=",
     "Candidate and production must list the same actions in the same order, row by row.",
 )
-VECTOR_DECLARED = Reason(
-    "differ in length from the declared actions",
-    "A vector needs one entry per label in actions=[...], or action_count= of them.",
-)
+VECTOR_DECLARED = Reason("differ in length from the declared actions", "A vector needs one entry per declared action.")
 VECTOR_PROPENSITY = Reason(
     "do not hold the logged propensity at the logged action",
     "Check the action's position (counted from 0), and that the propensity was logged by the same model version.",
@@ -96,9 +89,7 @@ ACTION_COUNT = Reason("are not whole numbers of at least 1", "Log the number of 
 EMBEDDING = Reason(
     "are impossible given the logged action", "p(e|a) is zero there: check the column, and the order of the rows of p(e|a)."
 )
-WEIGHT_OVERFLOW = Reason(
-    "give a weight above 1e150", "No action is sampled with so small a propensity: the log is at fault."
-)
+WEIGHT_OVERFLOW = Reason("give a weight above 1e150", "No action has so small a propensity: the log is at fault.")
 MAX_WEIGHT = Reason(
     "give a weight above the declared max_weight",
     "The declared bound is false. Derive it from how the policies are built, never from the largest weight observed.",
@@ -128,12 +119,10 @@ CLUSTER_MAX = Reason(
 )
 POSITION = Reason(
     "are not the next position of their cluster",
-    "Positions count up by 1 from the first round of a cluster, 0 or 1 throughout the log: sort the log by cluster and "
-    "position, and log every position once.",
+    "They count up by 1 from the first round of a cluster, 0 or 1 everywhere: sort the log by cluster and position.",
 )
 CLUSTER_VARIES = Reason(
-    "differ within their cluster",
-    "Clusters are kept or dropped whole, so this value is the same in all rounds of a cluster.",
+    "differ within their cluster", "Clusters are kept or dropped whole, so this is the same in all rounds of a cluster."
 )
 KEEP_PROBABILITY = Reason(_UNIT_INTERVAL, "Give the probability of keeping each round, 1 if it is always kept.")
 LABEL_PROBABILITY = Reason(

@@ -36,7 +36,7 @@ class Fingerprint:
     total: int = 0
 
     def __add__(self, other: "Fingerprint") -> "Fingerprint":
-        if not (self.known and other.known):
+        if _UNKNOWN in (self.total, other.total):
             return Fingerprint.unknown(self.rounds + other.rounds)
         return Fingerprint(self.rounds + other.rounds, (self.total + other.total) % MODULUS)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +22,6 @@ def id_words(column: ArrowColumn) -> IntArray:
     """A word of 64 bits for each entry, the same for the same id; whole numbers are their own."""
     column, types = decode(column), pa.types
     kind = column.type
-    if types.is_null(kind):
-        return np.zeros(len(column), dtype=np.int64)
     if types.is_date(kind):
         column = column.cast(pa.timestamp("us"))
     if types.is_timestamp(column.type):
@@ -32,7 +31,7 @@ def id_words(column: ArrowColumn) -> IntArray:
             finer = as_array(column.cast(pa.int64()).fill_null(0))
             ticks = np.where(finer % 1000, scramble(finer.view(np.uint64)).view(np.int64), finer // 1000)
         return ticks
-    if types.is_integer(kind) or types.is_boolean(kind):
+    if types.is_integer(kind) or types.is_boolean(kind) or types.is_null(kind):
         return as_array(column.cast(pa.int64(), safe=False).fill_null(0))
     if types.is_floating(kind):
         values = as_array(column.cast(pa.float64()).fill_null(0.0))
@@ -76,12 +75,11 @@ class SeenIds:
 
     def add(self, ids: IntArray) -> BoolArray:
         """Which of these were seen before, or earlier among these."""
-        first, places = np.unique(ids, return_index=True)
         again = np.ones(len(ids), dtype=np.bool_)
-        again[places] = False
-        if len(first) == 0:
+        if len(ids) == 0:
             return again
-        run = _Run(first)
+        first, places = np.unique(ids, return_index=True)
+        again[places], run = False, _Run(first)
         for other in self._runs:
             if other.overlaps(run):
                 again[places[other.contains(first)]] = True
@@ -117,29 +115,20 @@ class _Run:
 def whole_clusters(batches: Iterator[TableBatch], column: str) -> Iterator[TableBatch]:
     """The same rounds, re-batched so that no cluster is split; rounds of a cluster that had already ended are marked."""
     seen, pending = SeenIds(), None
-
-    def marked(batch: TableBatch, words: IntArray, starts: IntArray) -> TableBatch:
-        again = seen.add(words[starts[:-1]])
-        return replace(batch, cluster_starts=starts, again=np.repeat(again, np.diff(starts)) if again.any() else None)
-
-    for batch in batches:
-        joined = batch if pending is None else _join(pending, batch)
+    for batch in chain(batches, (None,)):
+        joined = pending if batch is None else batch if pending is None else _join(pending, batch)
+        if joined is None:
+            return
         words, table = id_words(joined.table[column]), joined.table
-        starts = _run_starts(words)
-        last = int(starts[-2]) if len(starts) > 1 else 0
-        pending = replace(joined, table=table.slice(last), start=joined.start + last)
-        if last:
-            yield marked(replace(joined, table=table.slice(0, last)), words, starts[:-1])
-    if pending is not None and pending.table.num_rows:
-        words = id_words(pending.table[column])
-        yield marked(pending, words, _run_starts(words))
-
-
-def _run_starts(words: IntArray) -> IntArray:
-    if len(words) == 0:
-        return np.zeros(1, dtype=np.int64)
-    changes = np.flatnonzero(words[1:] != words[:-1]) + 1
-    return np.concatenate([[0], changes, [len(words)]]).astype(np.int64)
+        starts = np.append(np.flatnonzero(np.append(len(words) > 0, words[1:] != words[:-1])), len(words))
+        if batch is not None:
+            starts = starts[: max(len(starts) - 1, 1)]  # the last cluster may go on in the next batch
+        end = int(starts[-1])
+        pending = replace(joined, table=table.slice(end), start=joined.start + end)
+        if end:
+            again = seen.add(words[starts[:-1]])
+            mark = np.repeat(again, np.diff(starts)) if again.any() else None
+            yield replace(joined, table=table.slice(0, end), cluster_starts=starts, again=mark)
 
 
 def _join(first: TableBatch, second: TableBatch) -> TableBatch:
@@ -150,10 +139,9 @@ def _join(first: TableBatch, second: TableBatch) -> TableBatch:
         second = replace(second, place="", place_start=0)
     try:
         # Column types may differ as files do: integers and floats, dictionary codes and text.
-        tables = [
-            pa.table({name: decode(table[name]) for name in table.column_names}) for table in (first.table, second.table)
-        ]
-        joined = pa.concat_tables(tables, promote_options="permissive")
+        names, tables = first.table.column_names, (first.table, second.table)
+        decoded = [pa.table({name: decode(table[name]) for name in names}) for table in tables]
+        joined = pa.concat_tables(decoded, promote_options="permissive")
     except pa.ArrowException as error:
         raise LogsError(f"two files share a cluster but differ in the type of a column: {error}") from error
     return replace(second, table=joined, start=first.start)

@@ -19,15 +19,11 @@ rows. Sorted rows have a sum(X) of at most 1: they are found from a squared devi
 """
 
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from surelift.arrays import FloatArray, IntArray
 from surelift.errors import LogsError
-from surelift.logs import faults
-from surelift.logs.rows import Rows
 
 CHANCE = 5e-7
 STAKES = np.array([1 / 2, 1 / 8, 1 / 32])
@@ -36,27 +32,6 @@ _REMEDY = (
     "Rounds that judge must come after those that were learned from: sort the log by time, and name the times in time=, "
     "which are then checked instead."
 )
-
-
-class TimeOrder:
-    """Times must ascend from row to row, over all batches."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.latest = name, None
-
-    def check(self, rows: Rows) -> npt.NDArray[Any]:
-        """The times of a batch; rows that are earlier than the one before are counted as faults."""
-        times = rows.ordered_times(self.name)
-        if rows.size == 0 or rows.tallies:
-            return times
-        if self.latest is not None and np.asarray(self.latest).dtype.kind != times.dtype.kind:
-            raise LogsError(f"time {self.name!r} holds numbers in some rows and text in others; use one format.")
-        earlier = np.zeros(rows.size, dtype=np.bool_)
-        earlier[1:] = ~(times[1:] >= times[:-1])
-        earlier[0] = self.latest is not None and not times[0] >= self.latest
-        rows.refuse(f"time {self.name!r}", faults.TIME_ORDER, earlier, times)
-        self.latest = times[-1]
-        return times
 
 
 class RowOrder:
@@ -72,16 +47,12 @@ class RowOrder:
         self._last = float(reward[-1]), int(action[-1]), float(1.0 / (actions[-1] * propensity[-1]) - 1.0)
 
     def __add__(self, later: "RowOrder") -> "RowOrder":
-        """With the rows that follow. Of the evidence within those the largest product of one bet and stake is known, so that
-        up to a factor of 6, the number of bets and stakes, may be missed, and nothing is found that is not there.
-        """
-        both = RowOrder()
-        both.rows, both.same, both._last = self.rows + later.rows, self.same + later.same, later._last or self._last
-        both._rewards, both._squares = self._rewards + later._rewards, self._squares + later._squares
-        both._steps, both._logs = self._steps + later._steps, self._logs + later._logs
-        both._peaks = np.maximum(self._peaks, self._logs + later._peaks)
-        at_end = float(np.logaddexp.reduce(both._logs))
-        both._largest = max(self._largest, float(np.max(self._logs + later._peaks)), at_end)
+        # Of later evidence the largest product of one bet and stake is known: a factor of 6, their number, may be missed.
+        both, reached = RowOrder(), self._logs + later._peaks
+        for name in ("rows", "same", "_rewards", "_squares", "_steps", "_logs"):
+            setattr(both, name, getattr(self, name) + getattr(later, name))
+        both._last, both._peaks = later._last or self._last, np.maximum(self._peaks, reached)
+        both._largest = max(self._largest, float(np.max(reached)), float(np.logaddexp.reduce(both._logs)))
         return both
 
     def add(self, reward: FloatArray, action: IntArray, propensity: FloatArray, actions: FloatArray) -> None:
@@ -89,10 +60,8 @@ class RowOrder:
         if len(reward) == 0:
             return
         spread = 1.0 / (actions * propensity) - 1.0
-        first = (float(reward[0]), int(action[0]), float(spread[0]))
-        before = first if self._last is None else self._last
         # The very first row has none before it.
-        begin = int(self._last is None)
+        begin, before = int(self._last is None), self._last or (float(reward[0]), int(action[0]), float(spread[0]))
         centred, steps = reward - 0.5, np.diff(reward, prepend=before[0])
         self._rewards, self._squares = self._rewards + float(centred.sum()), self._squares + float(centred @ centred)
         self._steps += float(steps @ steps)
@@ -117,6 +86,7 @@ class RowOrder:
 
     def refuse_sorted(self, *, action: str, reward: str, tests_action: bool) -> None:
         by_action, by_reward = (found >= -math.log(CHANCE) for found in self.evidence())
+        problem = ""
         if by_action and tests_action:
             problem = (
                 f"action {action!r}: the rows are sorted or grouped by it, by its propensity or by a weight. Neighbouring "
@@ -125,10 +95,8 @@ class RowOrder:
             )
         elif by_reward:
             problem = (
-                f"reward {reward!r}: the rows are sorted or grouped by it. From row to row, the squared steps of "
-                f"{self.rows:,} rewards, on [0, 1], add up to {self._steps:.4g}; in random order, to "
-                f"{self._random_steps():.4g}"
+                f"reward {reward!r}: the rows are sorted or grouped by it. The squared steps of {self.rows:,} rewards, on "
+                f"[0, 1], add up to {self._steps:.4g}; in random order, to {self._random_steps():.4g}"
             )
-        else:
-            return
-        raise LogsError(f"{problem}.\n{_REMEDY}")
+        if problem:
+            raise LogsError(f"{problem}.\n{_REMEDY}")

@@ -1,69 +1,12 @@
-"""Rewards on [0, 1]: the declared range that they are scaled from, and what rounds earned, as a line."""
+"""What rounds earned, on [0, 1], as a line from what a term is at a reward of 0 to what it is at 1."""
 
-import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from surelift.arrays import BoolArray, FloatArray
-from surelift.errors import UsageError
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """A declared range of rewards, or of costs (lower is better).
-
-    >>> Scale(low=0.0, high=5.0, is_cost=False).unit(np.array([0.0, 2.5, 5.0])).tolist()
-    [0.0, 0.5, 1.0]
-    >>> Scale(low=0.0, high=5.0, is_cost=True).value(0.75)
-    1.25
-    """
-
-    low: float
-    high: float
-    is_cost: bool
-    width: float = field(init=False, repr=False, compare=False)
-    """A difference on [-1, 1], times this, is one in the column's units; positive is better, also for costs."""
-    zero: float = field(init=False, repr=False, compare=False)
-    divisor: float = field(init=False, repr=False, compare=False)
-    """(reward - zero) / divisor lies in [0, 1]."""
-
-    def __post_init__(self) -> None:
-        width = self.high - self.low
-        zero, divisor = (self.high, -width) if self.is_cost else (self.low, width)
-        for name, value in (("width", width), ("zero", zero), ("divisor", divisor)):
-            object.__setattr__(self, name, value)
-        if not (self.low < self.high and np.isfinite(width)):
-            raise UsageError(
-                f"reward_range must be two finite numbers, the smaller first, but is ({self.low}, {self.high}).\n"
-                "Declare the range of possible rewards, such as (0, 1) for a click, not the observed extremes."
-            )
-
-    def unit(self, rewards: FloatArray) -> FloatArray:
-        if self.low == 0.0 and self.high == 1.0 and not self.is_cost:
-            return rewards
-        with np.errstate(over="ignore"):  # of rewards outside the range, which are refused
-            return ((self.high - rewards) if self.is_cost else (rewards - self.low)) / self.width
-
-    def value(self, unit: float) -> float:
-        """Convert a value on [0, 1] to an expected reward or cost in the column's units."""
-        # Map 0 and 1 to the ends of the range exactly.
-        share = 1.0 - unit if self.is_cost else unit
-        return self.high if share == 1.0 else self.low + self.width * share
-
-    def lower(self, unit: float) -> float:
-        """A lower bound in the column's units, rounded down."""
-        return self._round_outward(unit, -math.inf)
-
-    def upper(self, unit: float) -> float:
-        """An upper bound in the column's units, rounded up."""
-        return self._round_outward(unit, math.inf)
-
-    def _round_outward(self, unit: float, towards: float) -> float:
-        exact = unit in (0.0, 1.0) or (self.low == 0.0 and self.high == 1.0 and not self.is_cost)
-        return self.value(unit) if exact else math.nextafter(self.value(unit), towards)
-
 
 End = FloatArray | float  # a term at one end of the reward: a number for each row, or one for all
 
@@ -73,6 +16,8 @@ class RewardLine:
     """Every row carries its reward, on [0, 1]: a term runs from its value where that is 0 to its value where that is 1."""
 
     reward: FloatArray
+    unlike_earned: ClassVar[FloatArray | None] = None
+    """``missed``, where it is not 1 minus ``earned``."""
 
     @property
     def earned(self) -> FloatArray:
@@ -84,11 +29,6 @@ class RewardLine:
         """Its mean is that of 1 minus the reward."""
         return 1.0 - self.reward
 
-    @property
-    def unlike_earned(self) -> FloatArray | None:
-        """``missed``, where it is not 1 minus ``earned``."""
-        return None
-
     def scaled(self, weight: FloatArray) -> FloatArray:
         """The most that a weight is multiplied to."""
         return weight
@@ -96,17 +36,16 @@ class RewardLine:
     def terms(self, at_zero: End, at_one: End) -> FloatArray:
         if isinstance(at_zero, float) and at_zero == 0.0:
             return np.asarray(at_one * self.reward)
-        if isinstance(at_one, float) and at_one == 0.0:
-            return np.asarray(at_zero * (1.0 - self.reward))
-        return np.asarray(at_one * self.reward + at_zero * (1.0 - self.reward))
+        rest = at_zero * (1.0 - self.reward)
+        return np.asarray(rest if isinstance(at_one, float) and at_one == 0.0 else at_one * self.reward + rest)
 
 
 @dataclass(frozen=True)
 class LabelledLine(RewardLine):
-    """Only rows drawn with a known probability carry their reward, and all carry a score.
+    """Only rows drawn with a known probability carry their reward, which is NaN in others, and all carry a score.
 
-    Given the action a term is base + span y, where base is its smaller end, span >= 0, and y is the reward or 1 minus it.
-    Only the second part needs a label. The reward is NaN where a row was not drawn: what forgets to look gives no number.
+    Given the action a term is base + span y: base is its smaller end, span >= 0, and y, the reward or 1 minus it, is what
+    needs a label.
     """
 
     drawn: BoolArray
@@ -122,7 +61,7 @@ class LabelledLine(RewardLine):
         return np.where(self.drawn, (1.0 - self.reward) / self.probability, 0.0)
 
     @property
-    def unlike_earned(self) -> FloatArray:
+    def unlike_earned(self) -> FloatArray:  # type: ignore[override]
         return self.missed
 
     def scaled(self, weight: FloatArray) -> FloatArray:

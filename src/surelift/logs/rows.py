@@ -1,7 +1,4 @@
-"""``Rows``: the rows of one batch as checked numbers, by the name of their column.
-
-Every column read through it is looked through, its faults are counted, and its values are part of the fingerprint.
-"""
+"""``Rows``: the columns of one batch as numbers that were looked through, counted where at fault, and hashed."""
 
 from collections.abc import Collection, Sequence
 from functools import cached_property
@@ -12,22 +9,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from surelift.arrays import BoolArray, FloatArray, IntArray
-from surelift.errors import UsageError, printed
+from surelift.errors import printed
 from surelift.kernels.columns import Words, count_outside, read_numbers, scramble
 from surelift.logs import columns, faults
 from surelift.logs.batch import TableBatch
 from surelift.logs.faults import Fault, Reason, Tally, merge_tallies
 from surelift.logs.fingerprint import RoundHashes, Stage, vector_words
 from surelift.logs.ids import id_words
+from surelift.logs.positions import NOWHERE, find_positions
 from surelift.logs.vectors import Vectors
 
 if TYPE_CHECKING:
     from surelift.traits.logs import Logs
-
-_TIMES = (
-    pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_timestamp, pa.types.is_date,
-    pa.types.is_null,
-)  # fmt: skip
 
 
 class Rows:
@@ -48,14 +41,9 @@ class Rows:
         if rows.size == 0:
             return
         value = shown[int(rows[0])] if isinstance(shown, np.ndarray | pa.Array | pa.ChunkedArray) else shown
-        value = value.as_py() if isinstance(value, pa.Scalar) else value
-        if isinstance(value, float | np.floating):
-            value = float(value)
-        elif isinstance(value, int | np.integer):
-            value = int(value)
+        value = value.as_py() if isinstance(value, pa.Scalar) else value.item() if isinstance(value, np.number) else value
         row = int(self.numbered[rows[0]])
-        place = f" ({self.batch.place}, row {row - self.batch.place_start})" if self.batch.place else ""
-        tally = Tally(int(rows.size), row, "null" if value is None else printed(value), place)
+        tally = Tally(int(rows.size), row, "null" if value is None else printed(value), self.batch.place_of(row))
         self.tallies = merge_tallies(self.tallies, {Fault(subject, reason): tally})
         self.usable &= ~bad
 
@@ -66,12 +54,6 @@ class Rows:
 
     def refuse_missing(self, name: str, subject: str) -> None:
         self.refuse(subject, faults.NULL, columns.is_missing(columns.decode(self.table[name])), None)
-
-    def numbers(self, name: str, subject: str, stage: Stage | None = None) -> tuple[FloatArray, float]:
-        """A column of finite numbers, and the tolerance of its type."""
-        values, tolerance = self._checked_numbers(name, subject)
-        self.hashes.mix(values, stage)
-        return values, tolerance
 
     def in_memory(self, name: str) -> tuple[npt.NDArray[Any], float] | None:
         """A complete column of numbers as they lie in memory, with the tolerance of their type; None of any other."""
@@ -87,24 +69,30 @@ class Rows:
             column = column.cast(pa.uint8() if pa.types.is_boolean(kind) else pa.float32())
         return np.from_dlpack(column), columns.TOLERANCE_FLOAT32 if column.type == pa.float32() else columns.TOLERANCE
 
-    def _checked_numbers(self, name: str, subject: str) -> tuple[FloatArray, float]:
-        plain = self.in_memory(name)
-        if plain is not None:
-            values, infinite = read_numbers(plain[0])
-            if not infinite:
-                return values, plain[1]
-        numbers = self.numbers_or_missing(name, subject)
-        self.refuse(subject, faults.NULL, numbers.null, None)
-        self.check_finite(numbers.values, subject, besides=numbers.null | numbers.not_numeric)
-        return numbers.values, numbers.tolerance
+    def numbers(
+        self, name: str, subject: str, stage: Stage | None = None, *, hashed: bool = True
+    ) -> tuple[FloatArray, float]:
+        """A column of finite numbers, and the tolerance of its type."""
+        column, tolerance = self.in_memory(name) or (None, 0.0)
+        values, infinite = (np.zeros(0), 1) if column is None else read_numbers(column)
+        if infinite:
+            numbers = self.numbers_or_missing(name, subject)
+            values, tolerance = numbers.values, numbers.tolerance
+            self.refuse(subject, faults.NULL, numbers.null, None)
+            self.check_finite(values, subject, besides=numbers.null | numbers.not_numeric)
+        if hashed:
+            self.hashes.mix(values, stage)
+        return values, tolerance
 
     def numbers_or_missing(self, name: str, subject: str) -> columns.Numbers:
         """A column as numbers; what is none is refused, what is missing is not."""
-        numbers = columns.to_numbers(self.table[name], words=True)
-        if numbers.not_numeric.any():
-            comma = numbers.not_numeric & columns.has_decimal_comma(numbers.shown)
+        numbers = self.plain_numbers(name)
+        other = numbers.not_numeric
+        if other.any():
+            text = columns.is_text(numbers.shown)
+            comma = other & columns.matches(numbers.shown, columns.DECIMAL_COMMA) if text else np.zeros_like(other)
             self.refuse(subject, faults.DECIMAL_COMMA, comma, numbers.shown)
-            self.refuse(subject, faults.NOT_NUMERIC, numbers.not_numeric & ~comma, numbers.shown)
+            self.refuse(subject, faults.NOT_NUMERIC, other & ~comma, numbers.shown)
         return numbers
 
     def plain_numbers(self, name: str) -> columns.Numbers:
@@ -112,10 +100,7 @@ class Rows:
         return columns.to_numbers(self.table[name], words=True)
 
     def context_numbers(self, name: str) -> columns.Numbers:
-        """A column as numbers, neither looked through nor hashed: for reward models, which a bound does not have to trust.
-
-        Text stays text in a format that has types: a postal code is no number.
-        """
+        """A column as numbers that no bound has to trust; text stays text in a format with types, such as a postal code."""
         return columns.to_numbers(self.table[name], text=name in self.as_text)
 
     def check_finite(self, values: FloatArray, subject: str, besides: BoolArray | None = None) -> None:
@@ -126,7 +111,7 @@ class Rows:
     def vectors(self, names: str | Sequence[str], subject: str) -> Vectors:
         """One vector of finite numbers per row, from a list column or one column per action."""
         if not isinstance(names, str):
-            parts = [self._checked_numbers(name, f"{subject}, column {name!r}") for name in names]
+            parts = [self.numbers(name, f"{subject}, column {name!r}", hashed=False) for name in names]
             matrix = np.column_stack([values for values, _ in parts])
             stacked = Vectors.from_matrix(matrix, tolerance=max(tolerance for _, tolerance in parts))
             self.hashes.mix(stacked)
@@ -155,54 +140,32 @@ class Rows:
 
     def positions(self, name: str, subject: str, labels: tuple[Any, ...] | None) -> IntArray:
         """A column of actions, as positions counted from 0; those that are none are refused."""
-        positions, null, column = columns.find_positions(self.table[name], labels, as_text=name in self.as_text)
+        positions, null, column = find_positions(self.table[name], labels, as_text=name in self.as_text)
         self.refuse(subject, faults.NULL, null, None)
         large = columns.inexact(column)
         self.refuse(subject, faults.INEXACT, large, column)
-        nowhere = (positions == columns.NOWHERE) & ~null & ~large
+        nowhere = (positions == NOWHERE) & ~null & ~large
         self.refuse(subject, faults.ACTION_POSITION if labels is None else faults.ACTION_LABEL, nowhere, column)
         # Beyond 2^53 the bits themselves, as floats too small to be those of a position.
         self.hashes.mix(np.where(positions < 2**53, positions.astype(np.float64), positions.view(np.float64)))
         return positions
 
-    def times(self, name: str) -> npt.NDArray[Any]:
-        column = columns.decode(self.table[name])
-        if columns.is_text(column):
-            numbers = self.context_numbers(name)
-            return numbers.values if not numbers.not_numeric.any() else np.asarray(column.to_pylist(), dtype=np.str_)
-        if not any(is_kind(column.type) for is_kind in _TIMES):
-            raise UsageError(f"time {name!r} holds {column.type}; it must hold timestamps, dates or numbers.")
-        if pa.types.is_timestamp(column.type) and not column.null_count:
-            return columns.as_array(column.cast(pa.int64())).view(f"datetime64[{column.type.unit}]")
-        return np.asarray(column.to_numpy(zero_copy_only=False))
-
-    def ordered_times(self, name: str) -> npt.NDArray[Any]:
-        """The times of a column, whose order must be that of time: texts begin with the year."""
-        times = self.times(name)
-        bad = np.zeros(0) if times.dtype.kind != "U" else np.flatnonzero(~np.char.isdigit(times.astype("<U4")))
-        if len(bad):
-            raise UsageError(
-                f"time {name!r} holds text such as {str(times[bad[0]])!r}, first in row {self.numbered[bad[0]]:,}, whose "
-                "order is not that of time; write it as 2024-03-09 17:00:00, or as a number."
-            )
-        return times
-
     def handed_on(self, names: Sequence[str], texts: Collection[str] = ()) -> pa.Table:
         """Columns for the user's own code; text becomes numbers if every entry is one, but not that of ``texts``."""
         table = self.table.select(list(names))
         for index, name in enumerate(names):
-            if name in self.as_text and name not in texts and (values := columns.numbers_in(table[name])) is not None:
-                table = table.set_column(index, name, values)
+            values = columns.numbers_in(table[name]) if name in self.as_text and name not in texts else None
+            table = table if values is None else table.set_column(index, name, values)
         return table
 
     def list_words(self, name: str) -> tuple[Words, Words]:
         """The vectors of a list column as words, hashed once however often they are asked for."""
         if name not in self._list_words:
-            column = self.table[name]
-            matrix = columns.equal_lists(column)
-            vectors = (
-                Vectors.from_matrix(matrix, tolerance=0.0) if matrix is not None else columns.list_to_vectors(column)[0]
-            )
+            matrix = columns.equal_lists(self.table[name])
+            if matrix is not None:
+                vectors = Vectors.from_matrix(matrix, tolerance=0.0)
+            else:
+                vectors, _ = columns.list_to_vectors(self.table[name])
             self._list_words[name] = vector_words(vectors)
         return self._list_words[name]
 

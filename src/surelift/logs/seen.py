@@ -1,11 +1,10 @@
 """Memories of rounds, small whatever their number: they tell whether other rounds are partly the same.
 
 Single rounds may well be equal by chance, so pairs of equal ones are counted: across the two sets, and within each. Of
-rounds drawn independently, by two laws that may differ, the pairs across are at most as many as those within, but for
-chance (for two laws p and q the sum of p q is at most the mean of the sums of p p and q q). More of them mean that rounds
-are in both. They are counted again among rounds that came only twice, so that a few that come over and over hide nothing.
-Runs of consecutive rounds are compared likewise, which tells rounds apart that say little by themselves. Equal rounds that
-follow each other are one place of a run, with their number, so that sorted rounds do not look alike.
+independent rounds of two laws p and q, the pairs across are at most as many as those within, but for chance, since the sum
+of p q is at most the mean of those of p p and q q. More of them mean that rounds are in both. They are counted again among
+rounds that came only twice, so that a few that come over and over hide nothing. Runs of consecutive rounds are compared
+likewise: equal rounds that follow each other are one place of a run, with their number.
 """
 
 import base64
@@ -35,9 +34,7 @@ Contexts = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HashSample:
-    """At most ``most`` hashes, with how often each came: those with low bits of zero, more bits as there are more hashes,
-    so that two samples hold the same.
-    """
+    """At most ``most`` hashes with low bits of zero, more bits as there are more hashes, and how often each came."""
 
     most: int
     bits: int = 0
@@ -109,9 +106,8 @@ class SeenRounds:
         return self.bits >= TELLING
 
     def overlaps(self, other: "SeenRounds") -> bool:
-        if not (self.rounds and other.rounds):
-            return False
-        return any(_more_across(mine, theirs) for mine, theirs in zip(self.samples, other.samples, strict=True))
+        both = bool(self.rounds and other.rounds)
+        return both and any(map(_more_across, self.samples, other.samples))
 
     def encode(self) -> list[Any]:
         return [self.rounds, [sample.encode() for sample in self.samples], f"{self.digest:016x}", self.bits]
@@ -130,8 +126,7 @@ def _runs(words: Words, length: int) -> Words:
     while reach < length:
         runs = scramble(runs[:-reach] * _ODD + runs[reach:]) if len(runs) > reach else runs[:0]
         reach *= 2
-    found: Words = runs[(runs >> np.uint64(32)) % np.uint64(length // 4) == 0]
-    return found
+    return np.asarray(runs[(runs >> np.uint64(32)) % np.uint64(length // 4) == 0])
 
 
 def _more_across(first: HashSample, second: HashSample) -> bool:
@@ -145,13 +140,11 @@ def _more_across(first: HashSample, second: HashSample) -> bool:
 
 
 def _too_many(across: float, within: float) -> bool:
-    if across <= within:
-        return False
-    if within == 0.0:
-        return across >= ALONE
+    if across <= within or within == 0.0:
+        return across > within and across >= ALONE
     # The binomial tail of so many or more across, were across and within as likely: Chernoff's bound.
     share, total = across / (across + within), across + within
-    entropy = -sum(part * math.log(part) for part in (share, 1.0 - share) if part > 0.0)
+    entropy = -share * math.log(share) - (1.0 - share) * math.log(1.0 - share)
     return total * (math.log(2.0) - entropy) >= -math.log(CHANCE)
 
 
@@ -159,9 +152,8 @@ def _too_many(across: float, within: float) -> bool:
 class Origins:
     """What something was learned from: its rounds by their actions and contexts, which tells that they cannot judge it.
 
-    Rewards and propensities are left out, so that another reward of the same rounds, or another declaration, does not hide
-    them. A file of them is about 130 kB. Found are 14 equal rounds that no others resemble, or 100 consecutive ones; of logs
-    that are longer than ``MOST``, one round in a hundred of the longer log.
+    Another reward of the same rounds, or another declaration, does not hide them. A file of them is about 130 kB. Found are
+    14 equal rounds that no others resemble, or 100 consecutive ones; of logs longer than ``MOST``, one round in a hundred.
     """
 
     memories: Mapping[Contexts, SeenRounds] = field(default_factory=dict)
@@ -173,14 +165,11 @@ class Origins:
     def __add__(self, other: "Origins") -> "Origins":
         both = dict(self.memories)
         for contexts, seen in other.memories.items():
-            both[contexts] = both[contexts] + seen if contexts in both else seen
+            both[contexts] = both.get(contexts, SeenRounds()) + seen
         return Origins(both)
 
     def overlaps(self, other: "Origins") -> bool:
-        for contexts in self.memories.keys() & other.memories.keys():
-            if self.memories[contexts].overlaps(other.memories[contexts]):
-                return True
-        return False
+        return any(seen.overlaps(other.memories.get(contexts, SeenRounds())) for contexts, seen in self.memories.items())
 
     def encode(self) -> list[Any]:
         return [[list(contexts), seen.encode()] for contexts, seen in self.memories.items()]

@@ -1,12 +1,11 @@
 """Segments: the columns that say which slice of the log a round belongs to, and what the slices are called."""
 
-import math
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -34,24 +33,17 @@ class Bins:
     edges: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        edges: Any = self.edges
+        edges, problem = cast("Any", self.edges), ""
         if not isinstance(self.column, str):
-            raise UsageError(f"bins takes a column and its edges, {_EDGES}; the column is {printed(self.column)}.")
-        if isinstance(edges, str) or not isinstance(edges, Sequence | np.ndarray) or len(edges) == 0:
-            raise UsageError(f"bins of {self.column!r} needs its edges, {_EDGES}, but they are {printed(edges)}.")
-        before = -math.inf
-        for edge in edges:
-            problem = ""
-            if not (is_number(edge) and abs(exact(edge)) <= sys.float_info.max):
-                problem = f"an edge of {self.column!r} must be a finite number, but one is {printed(edge)}."
-            elif not before < float(edge):
-                problem = (
-                    f"the edges of {self.column!r} must increase, but {_number(before)} is followed by "
-                    f"{_number(float(edge))}: sort them, and name each once."
-                )
-            if problem:
-                raise UsageError(problem)
-            before = float(edge)
+            problem = f"bins takes a column and its edges, {_EDGES}; the column is {printed(self.column)}."
+        elif isinstance(edges, str) or not isinstance(edges, Sequence | np.ndarray) or len(edges) == 0:
+            problem = f"bins of {self.column!r} needs its edges, {_EDGES}, but they are {printed(edges)}."
+        elif wrong := [edge for edge in edges if not (is_number(edge) and abs(exact(edge)) <= sys.float_info.max)]:
+            problem = f"an edge of {self.column!r} must be a finite number, but one is {printed(wrong[0])}."
+        elif falling := [f"{_number(a)} is followed by {_number(b)}" for a, b in pairwise(map(float, edges)) if not a < b]:
+            problem = f"the edges of {self.column!r} must increase, but {falling[0]}: sort them, and name each once."
+        if problem:
+            raise UsageError(problem)
         object.__setattr__(self, "edges", tuple(map(float, edges)))
 
     @property
@@ -93,7 +85,10 @@ def segment_name(texts: Sequence[str]) -> str:
     >>> segment_name(["FR", "phone"]), segment_name(["FR, north", "phone"])
     ('FR, phone', '"FR, north", phone')
     """
-    return texts[0] if len(texts) == 1 else ", ".join(map(_quoted, texts))
+    if len(texts) == 1:
+        return texts[0]
+    quoted = ('"{}"'.format(text.replace('"', '""')) for text in texts)
+    return ", ".join(quote if re.search('[,"]|^ ', text) else text for text, quote in zip(texts, quoted, strict=True))
 
 
 def segment_texts(name: str, columns: int) -> tuple[str, ...]:
@@ -104,7 +99,7 @@ def segment_texts(name: str, columns: int) -> tuple[str, ...]:
     """
     if columns == 1:
         return (name,)
-    texts, place = [], 0
+    texts, place = list[str](), 0
     while found := _PART.match(name, place):
         texts.append(found[1].replace('""', '"') if found[2] is None else found[2])
         place = found.end()
@@ -152,11 +147,6 @@ def _codes(rows: "Rows", part: SegmentColumn) -> tuple[IntArray, list[str]]:
         return np.where(codes == _NOWHERE, places[MISSING], codes), names
     absent = codes == _NOWHERE
     return (np.where(absent, len(names), codes), [*names, MISSING]) if absent.any() else (codes, names)
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace('"', '""')
-    return f'"{escaped}"' if "," in text or '"' in text or text.startswith(" ") else text
 
 
 def _number(edge: float) -> str:

@@ -43,10 +43,10 @@ def ends_of(pieces: Iterable[Piece], weights: Mapping[str, Weights]) -> tuple[An
 
 @dataclass(frozen=True)
 class Units:
-    """Every row is one."""
+    """Every row is one; with ``starts``, unit u is rows ``starts[u]`` to ``starts[u + 1]`` and counts as their mean."""
 
     count: int
-    starts: IntArray | None = None  # the first row of each unit, and behind the last; None where every row is one
+    starts: IntArray | None = None  # the first row of each unit, and behind the last
     divisor: FloatArray | None = None  # divides the sum over each: its rows, known in advance, or the most that it can have
     multiplies: ClassVar[bool] = False  # the weight of a row is that of all decisions up to it
 
@@ -64,45 +64,31 @@ class Units:
 
     def mean(self, values: FloatArray, padding: FloatArray | float) -> FloatArray:
         """From a number a row to a number a unit, with ``padding`` in place of each row that it lacks."""
-        return values
-
-    def first(self, values: Any) -> Any:
-        return values
-
-    def combined(self, values: FloatArray) -> FloatArray:
-        """From how far each row may be off, relatively, to how far its unit may."""
-        return values
-
-
-@dataclass(frozen=True)
-class Runs(Units):
-    """Unit u is rows ``starts[u]`` to ``starts[u + 1]``, in log order, and counts as the mean of them."""
-
-    starts: IntArray
-    divisor: FloatArray
-
-    def mean(self, values: FloatArray, padding: FloatArray | float) -> FloatArray:
+        if self.starts is None or self.divisor is None:
+            return values
         if isinstance(padding, float):
             return cluster_means(values, self.starts, self.divisor, padding)
         lacking = padding * (self.divisor - np.diff(self.starts)) / self.divisor
         return cluster_means(values, self.starts, self.divisor, 0.0) + lacking
 
     def first(self, values: Any) -> Any:
-        return values[self.starts[:-1]]
+        return values if self.starts is None else values[self.starts[:-1]]
 
     def combined(self, values: FloatArray) -> FloatArray:
-        return np.zeros(0) if self.count == 0 else np.maximum.reduceat(values, self.starts[:-1])
+        """From how far each row may be off, relatively, to how far its unit may."""
+        return values if self.starts is None or not self.count else np.maximum.reduceat(values, self.starts[:-1])
 
 
 @dataclass(frozen=True)
-class Sequences(Runs):
-    """Rows of a run follow each other, each decided after those before: a row is weighted by the product up to it.
+class Sequences(Units):
+    """Each row of a unit is decided after those before: it is weighted by the product up to it.
 
-    Where a reward does not depend on later actions (in a session by time, in a ranking read from the top), its mean given
-    everything before the first row is at most what the candidate earns there, if it acts from the first on. After the end
-    of a session nothing is chosen any more, so the weight stays the last one.
+    Where a reward does not depend on later actions, its mean given everything before the first row is at most what the
+    candidate earns there, if it acts from the first on. After the end of a session the weight stays the last one.
     """
 
+    starts: IntArray
+    divisor: FloatArray
     multiplies: ClassVar[bool] = True
 
     def weights(self, steps: Weights) -> Weights:

@@ -26,6 +26,10 @@ _SAME = {"==": "=", "<>": "!="}
 OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _WORDS = frozenset({"and", "or", "not", "in", "is", "null", "between", "true", "false"})
 _DEEPEST = 100
+_EXPECTED = (
+    "expected =, !=, <, <=, >, >=, in, not in, between or is; a name with other signs than letters, digits and _ stands in "
+    'double quotes, as "user.country"'
+)
 _LARGEST = 2**63 - 1  # neither rounded in an integer column of 64 bits, nor too large for one
 
 
@@ -86,11 +90,12 @@ class _Parser:
         self._match = next(self._tokens)
         self.kind = str(self._match.lastgroup)
         self._token = self._match[self.kind]
+        self._lower = self._token.lower() if self.kind in ("word", "sign") else ""
 
     def _take(self, *wanted: str) -> str | None:
         """The next token where it is one of these words or signs, in lower case."""
-        token = self._token.lower()
-        if self.kind not in ("word", "sign") or token not in wanted:
+        token = self._lower
+        if token not in wanted:
             return None
         self._next()
         return token
@@ -104,12 +109,9 @@ class _Parser:
         raise UsageError(f"where= cannot be read {where}: {problem}.\n  {self._text}\n  {mark}^")
 
     def joined(self, word: str = "or", *, negated: bool) -> Condition:
-        def part() -> Condition:
-            return self.joined("and", negated=negated) if word == "or" else self._single(negated)
-
-        parts = [part()]
-        while self._take(word):
-            parts.append(part())
+        parts = list[Condition]()
+        while not parts or self._take(word):
+            parts.append(self.joined("and", negated=negated) if word == "or" else self._single(negated))
         return parts[0] if len(parts) == 1 else Joined(tuple(parts), all_of=(word == "and") != negated)
 
     def _single(self, negated: bool) -> Condition:
@@ -127,7 +129,11 @@ class _Parser:
         return found
 
     def _leaf(self, negated: bool) -> Condition:
-        column = self._column()
+        kind, column = self.kind, self._token
+        if kind != "quoted" and (kind != "word" or self._lower in _WORDS):
+            self.refuse('expected a column, such as country, or "a name" in double quotes')
+        column = column if kind == "word" else column[1:-1].replace('""', '"')
+        self._next()
         if self._take("is"):
             wanted = self._take("not") is None
             self._expect("null")
@@ -144,60 +150,47 @@ class _Parser:
         if self._take("between"):
             low = self._literal()
             self._expect("and")
-            ends = {"<": low, ">": self._literal()} if negated else {">=": low, "<=": self._literal()}
-            return Joined(tuple(Comparison(column, sign, end) for sign, end in ends.items()), all_of=not negated)
-        if opposite:
-            self.refuse("expected in or between")
-        sign = self._take(*OPPOSITE, *_SAME)
-        if sign is None:
-            self.refuse(
-                "expected =, !=, <, <=, >, >=, in, not in, between or is; a name with other signs than letters, digits and "
-                '_ stands in double quotes, as "user.country"'
+            ends = (
+                Comparison(column, "<" if negated else ">=", low),
+                Comparison(column, ">" if negated else "<=", self._literal()),
             )
+            return Joined(ends, all_of=not negated)
+        sign = None if opposite else self._take(*OPPOSITE, *_SAME)
+        if sign is None:
+            self.refuse("expected in or between" if opposite else _EXPECTED)
         sign = _SAME.get(sign, sign)
         return Comparison(column, OPPOSITE[sign] if negated else sign, self._literal())
-
-    def _column(self) -> str:
-        kind, token = self.kind, self._token
-        if kind == "quoted" or (kind == "word" and token.lower() not in _WORDS):
-            self._next()
-            return token if kind == "word" else token[1:-1].replace('""', '"')
-        return self.refuse('expected a column, such as country, or "a name" in double quotes')
 
     def _literal(self) -> Literal:
         kind, token = self.kind, self._token
         value: Literal | None = None
+        problem = "expected a number, 'text', a date such as 2026-01-31, true or false; nulls are found by is null"
         if kind == "text":
             value = token[1:-1].replace("''", "'")
         elif kind == "number":
-            value = _number(token)
+            value, problem = _number(token), "there is no such number of 64 bits"
         elif kind == "moment":
-            value = _moment(token)
-        elif kind == "word" and token.lower() in ("true", "false"):
-            value = token.lower() == "true"
-        if value is not None:
-            self._next()
-            return value
-        problem = "expected a number, 'text', a date such as 2026-01-31, true or false; nulls are found by is null"
-        if kind in ("number", "moment"):
-            problem = f"there is no such {'date' if kind == 'moment' else 'number of 64 bits'}"
-        elif kind in ("word", "quoted") and token.lower() != "null":
+            value, problem = _moment(token), "there is no such date"
+        elif self._lower in ("true", "false"):
+            value = self._lower == "true"
+        elif kind in ("word", "quoted") and self._lower != "null":
             inner = token if kind == "word" else token[1:-1]
             problem = f"text goes in single quotes, '{inner}'; columns are compared with literals only"
-        return self.refuse(problem)
+        if value is None:
+            self.refuse(problem)
+        self._next()
+        return value
 
 
 def _number(token: str) -> int | float | None:
-    whole = re.fullmatch(r"[+-]?\d+", token)
-    value: int | float = int(token) if whole and len(token) < 25 else float(token)
-    return value if (abs(value) <= _LARGEST if isinstance(value, int) else not whole and abs(value) < 1e300) else None
+    if re.fullmatch(r"[+-]?\d+", token):
+        return int(token) if len(token) < 25 and abs(int(token)) <= _LARGEST else None
+    return float(token) if abs(float(token)) < 1e300 else None
 
 
 def _moment(token: str) -> date | None:
     try:
-        if len(token) == 10:
-            return date.fromisoformat(token)
-        found = datetime.fromisoformat(token)
+        found = date.fromisoformat(token) if len(token) == 10 else datetime.fromisoformat(token)
     except ValueError:
         return None
-    return found if found.tzinfo is None else found.astimezone(UTC)
+    return found.astimezone(UTC) if isinstance(found, datetime) and found.tzinfo is not None else found

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from surelift.batch import Batch
 from surelift.logs.seen import HashSample
+from surelift.logs.times import times_of
 from surelift.statistics.groups import Groups
 from surelift.statistics.statistic import Statistic
 
@@ -50,7 +51,7 @@ class Duplicates(Statistic):
         rows = batch.rows
         if batch.size == 0:
             return [DuplicateSample()] * len(groups.values)
-        times, words = _as_integers(rows.times(self.time)), rows.hashes.words()
+        times, words = _as_integers(times_of(rows, self.time)), rows.hashes.words()
         # A copy shares its time with its original, which says nothing about how finely time is recorded.
         repeated = np.concatenate([[False], (times[1:] == times[:-1]) & (words[1:] != words[:-1])])
         keys = words ^ (times.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))

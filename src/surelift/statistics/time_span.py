@@ -12,6 +12,7 @@ import pyarrow as pa
 from surelift.batch import Batch
 from surelift.errors import LogsError
 from surelift.logs.columns import as_array
+from surelift.logs.times import ordered_times
 from surelift.statistics.groups import Groups
 from surelift.statistics.statistic import Statistic
 
@@ -44,7 +45,7 @@ class TimeSpan(Statistic):
     state: ClassVar[type] = Span
 
     def of(self, batch: Batch, groups: Groups) -> Sequence[Span]:
-        times = batch.rows.ordered_times(self.time)
+        times = ordered_times(batch.rows, self.time)
         # Texts are moments where all are written by ISO 8601, so that other formats of the same log have the same.
         for zone in (None, "UTC") if times.dtype.kind == "U" else ():
             with suppress(pa.ArrowInvalid):

@@ -12,12 +12,12 @@ from surelift.logs.columns import decode, inexact
 from surelift.logs.decisions import Limits
 from surelift.logs.faults import Finding
 from surelift.logs.rows import Rows
-from surelift.logs.units import Runs, Sequences, Units
+from surelift.logs.units import Sequences, Units
 from surelift.traits.trait import Trait, column, count_or_column, derived, given, whole_number
 
 if TYPE_CHECKING:
     from surelift.batch import Batch
-    from surelift.logs.rewards import Scale
+    from surelift.logs.scale import Scale
     from surelift.statistics.groups import Groups
 
 NEED_CLUSTER = "cluster_size= and cluster_max= need cluster=, the column of cluster ids."
@@ -114,7 +114,7 @@ class Clusters(EachRow):
         assumes = (LATER_ACTIONS.format(" of other clusters"), APART, size, once)
         vars(self).update(column=self.cluster, most=most, sums_up=most is not None, order=(self.cluster,), assumes=assumes)
 
-    def read(self, rows: Rows) -> Runs:
+    def read(self, rows: Rows) -> Units:
         subject, batch = f"cluster {self.cluster!r}", rows.batch
         rows.refuse_missing(self.cluster, subject)
         column = decode(rows.table[self.cluster])
@@ -127,13 +127,13 @@ class Clusters(EachRow):
         each = np.repeat(sizes, sizes)
         if self.cluster_max is not None:
             rows.refuse(f"{subject}, declared at most {self.cluster_max}", faults.CLUSTER_MAX, each > self.cluster_max, each)
-            return Runs(len(sizes), starts, np.full(len(sizes), float(self.cluster_max)))
+            return Units(len(sizes), starts, np.full(len(sizes), float(self.cluster_max)))
         if isinstance(self.cluster_size, str):
             expected, _ = rows.numbers(self.cluster_size, f"cluster_size {self.cluster_size!r}")
         else:
             expected = np.full(rows.size, float(self.cluster_size or 0))
         rows.refuse(f"{subject}, its size", faults.CLUSTER_SIZE, expected != each, expected)
-        return Runs(len(sizes), starts, sizes.astype(np.float64))
+        return Units(len(sizes), starts, sizes.astype(np.float64))
 
     def amounts(self, scale: "Scale") -> tuple[str, ...]:
         count = self.cluster_max
@@ -177,6 +177,8 @@ class Steps(Clusters):
 
     def read(self, rows: Rows) -> Sequences:
         units, subject = super().read(rows), f"position {self.position!r}"
+        assert units.starts is not None
+        assert units.divisor is not None
         positions, _ = rows.numbers(self.position, subject)
         firsts = units.starts[:-1]
         first = 0.0 if (positions[firsts] == 0.0).any() else 1.0

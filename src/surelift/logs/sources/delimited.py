@@ -16,9 +16,7 @@ _AGAIN = "\0"  # marks the columns of a file whose name occurs more than once
 
 
 class CsvFile:
-    """Numbers are read as text and converted by us: Arrow infers types from the first block of a file, and a 0.5 after a
-    million zeros would not fit the inferred type.
-    """
+    """Numbers are read as text: Arrow infers types from the first block of a file, and a late 0.5 would not fit zeros."""
 
     def __init__(self, path: str, as_text: frozenset[str], style: TextStyle) -> None:
         self._path, self._as_text, self.layout = path, as_text, layout_of(path, style)
@@ -27,9 +25,8 @@ class CsvFile:
             schema = reader.schema
         self.repeated = repeated_in(schema.names)
         if self.repeated:
-            self._names = [
-                f"{name}{_AGAIN}{place}" if name in self.repeated else name for place, name in enumerate(schema.names)
-            ]
+            names = enumerate(schema.names)
+            self._names = [f"{name}{_AGAIN}{place}" if name in self.repeated else name for place, name in names]
         self.schema = pa.schema([field for field in schema if field.name not in self.repeated])
 
     def count(self) -> int:

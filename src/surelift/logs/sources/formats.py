@@ -1,7 +1,7 @@
 """What the names of files and folders say: whether they hold rounds, in which format, or belong to a table of a lake."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -65,22 +65,3 @@ def in_table(file: str, table: str) -> UsageError:
         "read file by file, it would give wrong rounds.\nGive the path of the Delta table itself, of one .metadata.json "
         "file of the Iceberg table, or the table as a Python object."
     )
-
-
-def roots_among(paths: Iterable[str]) -> set[str]:
-    """The folders of tables, by the paths of all files in a folder of a store."""
-    roots = set[str]()
-    for path in paths:
-        folder, mark, _ = path.partition(f"/{DELTA}/")
-        if mark:
-            roots.add(folder)
-        elif path.endswith(METADATA) and path.split("/")[-2:-1] == ["metadata"]:
-            roots.add(path.rpartition("/metadata/")[0])
-    return roots
-
-
-def folders_above(path: str) -> Iterator[str]:
-    """The folders that a path in a store lies in, the bucket included."""
-    while "/" in path:
-        path = path.rpartition("/")[0]
-        yield path

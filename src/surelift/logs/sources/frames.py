@@ -25,14 +25,16 @@ class Arrays:
     ordered = skips_rows = True
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
-        if not columns:
-            raise UsageError("the dict of columns is empty; give at least a reward and a propensity.")
         columns = aligned({str(name): column for name, column in columns.items()})
         self.index = next((index for index in map(index_of, columns.values()) if index is not None), None)
         self._columns = {name: _sliceable(name, column) for name, column in columns.items()}
-        lengths = {name: len(column) for name, column in self._columns.items()}
-        if len(set(lengths.values())) > 1:
-            raise UsageError(f"the columns differ in length: {', '.join(f'{k} has {v:,}' for k, v in lengths.items())}.")
+        lengths, problem = {name: len(column) for name, column in self._columns.items()}, ""
+        if not columns:
+            problem = "the dict of columns is empty; give at least a reward and a propensity."
+        elif len(set(lengths.values())) > 1:
+            problem = f"the columns differ in length: {', '.join(f'{k} has {v:,}' for k, v in lengths.items())}."
+        if problem:
+            raise UsageError(problem)
         self._rows = next(iter(lengths.values()))
 
     def column_names(self) -> list[str]:
@@ -104,10 +106,10 @@ class LazyQuery(UnorderedTable):
         return int(self._frame.select(nw.len()).collect("pyarrow").item())
 
     def batches(self, needs: Needs) -> Iterator[TableBatch]:
-        names = needs.columns()
+        names, kept = needs.columns(), 0
         selected, size = self._frame.select(names).to_native(), rows_per_batch(len(names))
         query = None if needs.where is None else filtered(selected, needs.where)
-        native, kept = selected if query is None else query, 0
+        native = selected if query is None else query
         with engine_errors(self.unreadable):
             if hasattr(native, "to_arrow_reader"):
                 tables = (pa.Table.from_batches([batch]) for batch in native.to_arrow_reader(size))
@@ -163,8 +165,9 @@ def to_arrow(name: str, values: Any, start: int) -> ArrowColumn:
 def _mixed_numbers(name: str, values: list[Any], start: int) -> ArrowColumn:
     """A column of several Python types, if all are numeric; or of text with gaps, which pandas fills with NaN or NA."""
     text = any(isinstance(value, str) for value in values)
-    gaps = (type(value).__name__ == "NAType" or (text and isinstance(value, float) and value != value) for value in values)
-    values = [None if gap else value for gap, value in zip(gaps, values, strict=True)]
+    for i, value in enumerate(values):
+        if type(value).__name__ == "NAType" or (text and isinstance(value, float) and value != value):
+            values[i] = None
     if text and None in values:
         with suppress(*_CONVERSION):
             return pa.array(values, pa.string())

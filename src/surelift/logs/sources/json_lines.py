@@ -133,25 +133,24 @@ class JsonReader:
         return table if table.num_rows == len(texts) else None
 
     def _object(self, line: bytes, number: int) -> Mapping[str, Any]:
-        shown = printed(line[:60].decode(errors="replace"))
+        problem = "it holds another value"
         try:
             found = json.loads(line.decode(), object_pairs_hook=_once)
-            if not isinstance(found, dict):
-                raise ValueError("it holds another value")
-            return found
+            if isinstance(found, dict):
+                return found
         except (ValueError, RecursionError) as error:
-            raise LogsError(
-                f"{self._called}, line {number:,}, is not a JSON object: {error}. It begins {shown}.\nJSON is read as one "
-                "object per line (JSON lines), such as written by: jq -c '.[]'. Nothing was computed."
-            ) from error
+            problem = str(error)
+        raise LogsError(
+            f"{self._called}, line {number:,}, is not a JSON object: {problem}. It begins "
+            f"{printed(line[:60].decode(errors='replace'))}.\nJSON is read as one object per line (JSON lines), such as "
+            "written by: jq -c '.[]'. Nothing was computed."
+        )
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        again = next(name for name, _ in pairs if sum(name == other for other, _ in pairs) > 1)
-        raise ValueError(f"it has the key {again!r} twice")
-    return found
+    if again := repeated_in(name for name, _ in pairs):
+        raise ValueError(f"it has the key {next(name for name, _ in pairs if name in again)!r} twice")
+    return dict(pairs)
 
 
 def columns_of(rows: Iterable[Mapping[Any, Any]]) -> dict[str, list[Any]]:
@@ -159,9 +158,8 @@ def columns_of(rows: Iterable[Mapping[Any, Any]]) -> dict[str, list[Any]]:
     flat = list[dict[str, Any]]()
     for place, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise UsageError(
-                f"entry {place:,} of the list is a {type(row).__name__}, counting from 0; give a dict for each round."
-            )
+            kind = type(row).__name__
+            raise UsageError(f"entry {place:,} of the list is a {kind}, counting from 0; give a dict for each round.")
         flat.append(flattened(row))
     names = dict.fromkeys(name for row in flat for name in row)
     return {name: [row.get(name) for row in flat] for name in names}

@@ -29,10 +29,8 @@ class ParquetFile:
     def __init__(self, path: str, coded: frozenset[str]) -> None:
         self._path, self._remote = path, isinstance(path, StoredFile)
         self._file = self._opened(read_dictionary=None)
-        self.schema = self._file.schema_arrow
-        self.repeated = repeated_in(self.schema.names)
-        if self.repeated:
-            self.schema = pa.schema([field for field in self.schema if field.name not in self.repeated])
+        self.repeated = repeated_in(self._file.schema_arrow.names)
+        self.schema = pa.schema([field for field in self._file.schema_arrow if field.name not in self.repeated])
         self._coded = [name for name in self.schema.names if name in coded]
 
     def _opened(self, **options: Any) -> Any:
@@ -56,8 +54,8 @@ class ParquetFile:
     def runs(self, condition: Condition, folders: Mapping[str, str | None]) -> Iterator[tuple[range, int, bool]]:
         """Stretches of row groups, each with its number of rows, and True where some may meet a condition."""
         metadata = self._file.metadata
-        places = {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}
-        places = {name: place for name, place in places.items() if "." not in name}  # which a field of a struct may be
+        paths = [metadata.schema.column(place).path for place in range(metadata.num_columns)]
+        places = {path: place for place, path in enumerate(paths) if "." not in path}  # which a field of a struct may be
 
         def may(group: int) -> bool:
             row_group = metadata.row_group(group)
@@ -68,35 +66,35 @@ class ParquetFile:
             return may_meet(condition, extremes, folders)
 
         for wanted, groups in groupby(range(metadata.num_row_groups), may):
-            listed = list(groups)
-            rows = sum(metadata.row_group(group).num_rows for group in listed)
-            yield range(listed[0], listed[-1] + 1), rows, wanted
+            first, *others = groups
+            run = range(first, first + 1 + len(others))
+            yield run, sum(metadata.row_group(group).num_rows for group in run), wanted
 
     def batches(self, columns: Sequence[str], size: int, groups: range | None = None) -> Iterator[Any]:
-        options = {"columns": list(columns), "batch_size": size}
         metadata, threads = self._file.metadata, os.cpu_count() or 1
         groups = range(metadata.num_row_groups) if groups is None else groups
         size_here = 0 if self._remote else os.path.getsize(self._path)
+
         if 0 < size_here <= SMALL_FILE or len(groups) < threads:
             file = self._opened(metadata=metadata, read_dictionary=self._coded) if self._coded else self._file
-            alone = 0 < size_here <= _TINY_FILE
-            yield from file.iter_batches(row_groups=list(groups), use_threads=not alone, **options)
+            yield from file.iter_batches(size, list(groups), list(columns), use_threads=not 0 < size_here <= _TINY_FILE)
             return
 
         def decode(group: int) -> Iterator[Any]:
             file = self._opened(metadata=metadata, read_dictionary=self._coded)
-            yield from file.iter_batches(row_groups=[group], use_threads=False, **options)
+            yield from file.iter_batches(size, [group], list(columns), use_threads=False)
 
         with ThreadPoolExecutor(threads) as pool:
-            waiting, following = deque[_RowGroup](), iter(groups)
+            waiting = deque[_RowGroup]()
             try:
-                while True:
-                    while len(waiting) < threads and (group := next(following, None)) is not None:
-                        waiting.append(_RowGroup())
-                        # A generator: whatever goes wrong, also in opening the file, reaches the reader.
-                        pool.submit(waiting[-1].put_all, decode(group))
-                    if not waiting:
-                        return
+                for group in groups:
+                    waiting.append(_RowGroup())
+                    # A generator: whatever goes wrong, also in opening the file, reaches the reader.
+                    pool.submit(waiting[-1].put_all, decode(group))
+                    if len(waiting) == threads:
+                        yield from waiting[0].take_all()
+                        waiting.popleft()
+                while waiting:
                     yield from waiting[0].take_all()
                     waiting.popleft()
             finally:

@@ -15,12 +15,13 @@ import pyarrow as pa
 
 from surelift.errors import LogsError, UsageError
 from surelift.logs.sources.formats import compression_of, holds_rounds, refuse_in_table, without_side_files
-from surelift.logs.sources.stores import StoredFile, ahead, changed, expand_stored, is_remote, without_secrets
+from surelift.logs.sources.listing import expand_stored
+from surelift.logs.sources.stores import StoredFile, ahead, changed, is_remote, without_secrets
 from surelift.saving import exists
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"  # how Hive, Spark and Arrow name the folder of rows without a value
 _TELLING = 1 << 12  # bytes from which a file does not hold the same rounds as another by chance
-_ENDS, _BLOCK = 1 << 12, 1 << 20
+_ENDS = 1 << 12
 
 
 def expand(path: str) -> list[str]:
@@ -30,19 +31,16 @@ def expand(path: str) -> list[str]:
         if not stored:
             raise LogsError(f"no file matches {without_secrets(path)}; check the path. Nothing was computed.")
         return list(stored)
-    files = list[str]()
-    for match in [path] if exists(path) else glob(path, recursive=True):
-        files += _files_in(match) if os.path.isdir(match) else [match]
+    matches = [path] if exists(path) else glob(path, recursive=True)
+    files = [file for match in matches for file in (_files_in(match) if os.path.isdir(match) else [match])]
     if not files:
+        problem = f"no file matches {path!r}; check the path, relative to the working folder {str(Path.cwd())!r}."
         if os.path.isdir(path) and (held := sorted(os.listdir(path))):
             shown = ", ".join(held[:3]) + (", ..." if held[3:] else "")
-            problem = (
-                f"the folder {path!r} holds no log by the names of its files ({shown}); name them, by a glob in quotes."
-            )
-        else:
-            problem = f"no file matches {path!r}; check the path, relative to the working folder {str(Path.cwd())!r}."
+            problem = f"the folder {path!r} holds no log by the names of its files ({shown}); name them by a glob."
+        elif not set(path) & set("/\\.*"):
             # A bare word is more often a column than a file.
-            problem += "" if set(path) & set("/\\.*") else " If it is a column, name it in reward=, propensity= and so on."
+            problem += " If it is a column, name it in reward=, propensity= and so on."
         raise UsageError(problem)
     refuse_in_table(files)
     return files
@@ -131,24 +129,20 @@ def each_once(files: Iterable[str]) -> dict[str, FileState]:
         distinct[state.identity] = file, state
     if again:
         more = f" and {len(again) - 1:,} more were" if len(again) > 1 else " was"
-        print(
-            f"surelift: {again[0]}{more} given twice, also through links or other paths; each file is read once",
-            file=sys.stderr,
-        )
+        text = f"surelift: {again[0]}{more} given twice, also through links or other paths; each file is read once"
+        print(text, file=sys.stderr)
     return dict(distinct.values())
 
 
 def refuse_copies(states: Mapping[str, FileState], holds_rounds: Callable[[str], bool]) -> None:
     """Refuse files with the same bytes, whose rounds would count twice; small ones may well be the same."""
-    known, alike = dict[str, str](), dict[Any, list[str]]()
+    known, alike, problem = dict[str, str](), dict[Any, list[str]](), ""
     for path in states:
         # As ``gzip -k`` leaves it.
         twin = known.setdefault(os.path.splitext(path)[0] if compression_of(path) else str(path), path)
         if twin != path:
-            raise LogsError(
-                f"{path} and {twin} differ in their compression alone: their rounds would count twice. Leave one out."
-            )
-    for path in sorted(states) if len(states) > 1 else ():
+            problem = f"{path} and {twin} differ in their compression alone"
+    for path in sorted(states) if len(states) > 1 and not problem else ():
         if (size := states[path].size or 0) >= _TELLING:
             alike.setdefault(size, []).append(path)
     # Whole files are compared only where their ends do not tell them apart.
@@ -158,8 +152,10 @@ def refuse_copies(states: Mapping[str, FileState], holds_rounds: Callable[[str],
         for path, content in zip(suspects, ahead(digest, suspects), strict=True):
             alike.setdefault((states[path].size, content), []).append(path)
     for first, *others in alike.values():
-        if others and holds_rounds(first):
-            raise LogsError(f"{others[0]} is a copy of {first}: its rounds would count twice. Leave one of them out.")
+        if others and not problem and holds_rounds(first):
+            problem = f"{others[0]} is a copy of {first}"
+    if problem:
+        raise LogsError(f"{problem}: its rounds would count twice. Leave one of them out.")
 
 
 def _digest_of_ends(path: str) -> bytes:
@@ -170,8 +166,5 @@ def _digest_of_ends(path: str) -> bytes:
 
 
 def _digest(path: str) -> bytes:
-    digest = hashlib.sha256()
     with raw(path) as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.digest()
+        return hashlib.file_digest(file, "sha256").digest()

@@ -35,10 +35,7 @@ class Chunk:
 def read_stream(
     file: IO[bytes], kind: StreamKind, *, skip: int = 0, cluster: str | None = None, rows: int = ROWS_PER_BATCH
 ) -> Iterator[Chunk]:
-    """Read a stream in chunks, of which those of the first ``skip`` rows are marked; row numbers count from its start.
-
-    With a ``cluster`` column no cluster is split: the last cluster of a chunk waits for the next chunk.
-    """
+    """Read a stream in chunks that split no cluster; those of the first ``skip`` rows are marked."""
     readers, start = {"csv": _csv, "jsonl": _json_lines, "arrow": _arrow}, 0
     if kind not in readers:
         raise UsageError(f"unknown stream kind {kind!r}; choose from {', '.join(readers)}.")

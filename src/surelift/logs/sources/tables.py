@@ -1,7 +1,7 @@
 """Tables that other systems keep: a database's through Ibis, Spark's, and one version of a Delta Lake or Iceberg table.
 
-A database and Spark add up where the rounds are, and their rows come to this process only by ``Logs.here()``. Files of a
-lake are read here, but never one by one, since its folder also holds files that were removed from it.
+A database and Spark add up where the rounds are, and their rows come here only by ``Logs.here()``. A lake is read here, but
+never file by file, since its folder also holds files that were removed from it.
 """
 
 import os
@@ -90,16 +90,13 @@ REMOTE = (SqlTable, SparkFrame)
 
 
 class LakeTable(UnorderedTable):
-    """One version of a table."""
+    """One version of a table, which answers and certificates state."""
 
     unreadable = _UNREADABLE
 
-    def __init__(
-        self, names: Sequence[str], rows: Callable[[], int], read: Callable[[list[str]], Iterable[Any]], version: str
-    ) -> None:
+    def __init__(self, names: Sequence[str], rows: Any, read: Callable[[list[str]], Iterable[Any]], version: str) -> None:
         super().__init__(names)
-        self.rows, self.read, self.version = rows, read, version
-        """Which version of which table, as answers and certificates state it."""
+        self.rows, self.read, self.version = rows, read, f"the rounds are {version}"
 
 
 @engine_errors(_UNREADABLE)
@@ -116,8 +113,7 @@ def delta_table(table: Any, filesystem: Any = None) -> LakeTable:
         return iter(data.scanner(columns, batch_size=rows_per_batch(len(columns)), batch_readahead=4).to_batches())
 
     place = without_secrets(table.table_uri).removeprefix("file://").rstrip("/")
-    version = f"the rounds are version {table.version()} of Delta table {place}"
-    return LakeTable(data.schema.names, data.count_rows, read, version)
+    return LakeTable(data.schema.names, data.count_rows, read, f"version {table.version()} of Delta table {place}")
 
 
 @engine_errors(_UNREADABLE)
@@ -131,15 +127,14 @@ def iceberg_table(table: Any) -> LakeTable:
     def read(columns: list[str]) -> Any:
         return table.scan(selected_fields=tuple(columns), snapshot_id=number).to_arrow_batch_reader()
 
-    names = [field.name for field in table.scan(snapshot_id=number).projection().fields]
-    place = without_secrets(table.location()).removeprefix("file://")
-    version = f"the rounds are snapshot {number} of Iceberg table {place}"
-    return LakeTable(names, table.scan(snapshot_id=number).count, read, version)
+    scan, place = table.scan(snapshot_id=number), without_secrets(table.location()).removeprefix("file://")
+    names = [field.name for field in scan.projection().fields]
+    return LakeTable(names, scan.count, read, f"snapshot {number} of Iceberg table {place}")
 
 
 def lake_at(path: str) -> LakeTable | None:
     """The table that a path is: a folder with the log of Delta Lake, or a metadata file of Iceberg."""
-    path = path.rstrip("/") if len(path) > 1 else path
+    path = path.rstrip("/") or path
     package = "pyiceberg" if path.endswith(METADATA) else "deltalake"
     if package == "deltalake" and not _has_log(path):
         return None
@@ -155,11 +150,10 @@ def lake_at(path: str) -> LakeTable | None:
 
             return iceberg_table(StaticTable.from_metadata(path, {"s3.endpoint": endpoint} if endpoint else {}))
         from deltalake import DeltaTable
+        from pyarrow import fs
 
         if not is_remote(path):
             return delta_table(DeltaTable(path))
-        from pyarrow import fs
-
         filesystem, key, _ = open_store(path)
         local = (endpoint or "").startswith("http://")
         table = DeltaTable(path, storage_options={"AWS_ALLOW_HTTP": "true"} if local else None)
@@ -169,10 +163,8 @@ def lake_at(path: str) -> LakeTable | None:
 def _has_log(path: str) -> bool:
     if not is_remote(path):
         return os.path.isdir(os.path.join(path, DELTA))
-    if any(mark in path for mark in "*?[") or path.lower().startswith("http"):
+    if set(path) & set("*?[") or path.lower().startswith("http"):
         return False
-    from pyarrow.fs import FileType
-
     filesystem, key, _ = open_store(path)
     with store_errors(path):
-        return bool(filesystem.get_file_info(f"{key}/{DELTA}").type == FileType.Directory)
+        return bool(filesystem.get_file_info(f"{key}/{DELTA}").type.name == "Directory")

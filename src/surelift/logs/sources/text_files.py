@@ -88,10 +88,8 @@ def refuse_encoding(path: str, encoding: str | None) -> None:
                 "UTF-8, or name its encoding, as encoding='latin-1': it is not guessed, since a guess could change names."
             )
         else:
-            problem = (
-                f"{encoding}: {error}. Name its encoding, encoding='utf-16-le' for UTF-16 without its mark, or save it as "
-                "UTF-8."
-            )
+            remedy = "encoding='utf-16-le' for UTF-16 without its mark, or save it as UTF-8."
+            problem = f"{encoding}: {error}. Name its encoding, {remedy}"
         raise LogsError(f"{path} is not text in {problem} Nothing was computed.") from error
 
 
@@ -103,21 +101,20 @@ class TextStyle:
     encoding: str | None = None
 
     def __post_init__(self) -> None:
-        mark: Any = self.separator
-        if mark is not None:
-            mark = "\t" if mark in ("\\t", "tab") else mark
-            if not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n' or not mark.isascii():
-                raise UsageError(f"separator must be one character, such as ';' or a tab, not {self.separator!r}.")
-            object.__setattr__(self, "separator", mark)
-        if self.encoding is not None:
+        mark: Any = "\t" if self.separator in ("\\t", "tab") else self.separator
+        name, problem = self.encoding, ""
+        if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n' or not mark.isascii()):
+            problem = f"separator must be one character, such as ';' or a tab, not {self.separator!r}."
+        elif name is not None:
             try:
-                name = codecs.lookup(self.encoding).name
+                name = codecs.lookup(name).name
                 "".encode(name)
-            except (LookupError, TypeError, ValueError) as error:
-                raise UsageError(
-                    f"unknown encoding {self.encoding!r}; give one that Python knows, such as 'latin-1'."
-                ) from error
-            object.__setattr__(self, "encoding", None if name in ("utf-8", "utf-8-sig", "ascii") else name)
+            except (LookupError, TypeError, ValueError):
+                problem = f"unknown encoding {self.encoding!r}; give one that Python knows, such as 'latin-1'."
+        if problem:
+            raise UsageError(problem)
+        object.__setattr__(self, "separator", mark)
+        object.__setattr__(self, "encoding", None if name in ("utf-8", "utf-8-sig", "ascii") else name)
 
 
 PLAIN = TextStyle()

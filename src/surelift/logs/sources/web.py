@@ -2,6 +2,7 @@
 
 import re
 import tempfile
+from collections.abc import Iterator
 from http.client import HTTPException
 from io import RawIOBase
 from typing import Any
@@ -14,7 +15,6 @@ from surelift.logs.sources.stores import changed, without_secrets
 _SECONDS = 30
 # Bytes that are asked for at once.
 _BLOCK = 1 << 20
-_SHORT = "the connection ended before the file did"
 
 
 class WebFile(RawIOBase):
@@ -61,34 +61,32 @@ class WebFile(RawIOBase):
     def _from_whole(self, count: int) -> bytes:
         if self._whole is None:
             self._whole = tempfile.TemporaryFile()  # noqa: SIM115
-            with _answer(self._uri) as answer:
-                self._require_same(answer)
-                while block := answer.read(_BLOCK):
-                    self._whole.write(block)
-            if self._whole.tell() != self._size:
-                raise OSError(_SHORT)
+            for block in self._blocks(self._size):
+                self._whole.write(block)
         self._whole.seek(self._place)
-        content: bytes = self._whole.read(count)
-        return content
+        return bytes(self._whole.read(count))
 
     def _from_range(self, count: int) -> bytes:
         start = self._place - self._block_start
         if count and not 0 <= start <= start + count <= len(self._block):
             last = min(self._place + max(count, _BLOCK), self._size) - 1
-            with _answer(self._uri, f"bytes={self._place}-{last}") as answer:
-                self._require_same(answer)
-                self._block, self._block_start, start = answer.read(), self._place, 0
-            if len(self._block) != last + 1 - self._place:
-                raise OSError(_SHORT)
+            blocks = self._blocks(last + 1 - self._place, f"bytes={self._place}-{last}")
+            self._block, self._block_start, start = b"".join(blocks), self._place, 0
         return self._block[start : start + count]
 
-    def _require_same(self, answer: Any) -> None:
-        if _version(answer) != self._version:
-            raise changed(without_secrets(self._uri))
+    def _blocks(self, wanted: int, bytes_wanted: str | None = None) -> Iterator[bytes]:
+        with _answer(self._uri, bytes_wanted) as answer:
+            if _version(answer) != self._version:
+                raise changed(without_secrets(self._uri))
+            while block := answer.read(_BLOCK):
+                wanted -= len(block)
+                yield block
+        if wanted:
+            raise OSError("the connection ended before the file did")
 
 
 def _version(answer: Any) -> dict[str, str]:
-    return {name: value for name in ("ETag", "Last-Modified") if (value := answer.headers.get(name)) is not None}
+    return {name: answer.headers[name] for name in ("ETag", "Last-Modified") if name in answer.headers}
 
 
 def _answer(uri: str, bytes_wanted: str | None = None) -> Any:
@@ -102,11 +100,9 @@ def _answer(uri: str, bytes_wanted: str | None = None) -> Any:
     try:
         return urlopen(Request(uri, headers=headers), timeout=_SECONDS)
     except (URLError, HTTPException, ValueError) as error:
-        failed = type(error).__name__
-        if isinstance(error, HTTPError):
-            if error.code == 416:  # of an empty file there is no first byte
-                return error
-            failed = f"HTTP {error.code}: {error.reason}"
-        elif isinstance(error, URLError):
-            failed = f"Connection failed: {error.reason}"
-        raise OSError(failed) from None
+        code = error.code if isinstance(error, HTTPError) else None
+        if code == 416:  # of an empty file there is no first byte
+            return error
+        reason = f": {error.reason}" if isinstance(error, URLError) else ""
+        kind = "Connection failed" if isinstance(error, URLError) else type(error).__name__
+        raise OSError(f"HTTP {code}{reason}" if code else f"{kind}{reason}") from None
