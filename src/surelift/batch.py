@@ -19,9 +19,8 @@ from surelift.logs import faults
 from surelift.logs.batch import TableBatch
 from surelift.logs.decisions import Decisions, Probabilities
 from surelift.logs.fingerprint import Stage
-from surelift.logs.rewards import End, RewardLine
+from surelift.logs.rewards import End, RewardLine, Scale
 from surelift.logs.rows import Rows
-from surelift.logs.scale import Scale
 from surelift.logs.units import Piece, Units, Weights, ends_of
 from surelift.logs.vectors import Vectors
 from surelift.policies.policy import Policy

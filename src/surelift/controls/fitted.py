@@ -23,9 +23,9 @@ from surelift.controls.model import SAME_ROUNDS, Predictor, RewardModel
 from surelift.errors import LogsError, UsageError
 from surelift.logs.batch import Needs, Slice, Source
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
+from surelift.logs.order import TimeOrder
 from surelift.logs.seen import Origins
 from surelift.logs.sources.files import Files
-from surelift.logs.times import TimeOrder
 from surelift.logs.vectors import Vectors
 from surelift.traits.logs import Logs
 

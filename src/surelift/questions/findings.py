@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from surelift.evidence.propensities import BY_ACTION, OVERALL, TESTED, Evidence, Family
 from surelift.logs.faults import Finding, describe_faults
-from surelift.logs.scale import Scale
+from surelift.logs.rewards import Scale
 from surelift.questions.assumptions import doubts_of
 from surelift.results.health import HeavyRound, WeightHealth
 from surelift.statistics.duplicates import DuplicateSample

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from surelift.batch import Batch
+from surelift.logs.order import times_of
 from surelift.logs.seen import HashSample
-from surelift.logs.times import times_of
 from surelift.statistics.groups import Groups
 from surelift.statistics.statistic import Statistic
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from surelift.batch import Batch
 from surelift.errors import LogsError
 from surelift.logs.columns import as_array
-from surelift.logs.times import ordered_times
+from surelift.logs.order import ordered_times
 from surelift.statistics.groups import Groups
 from surelift.statistics.statistic import Statistic
 

@@ -9,7 +9,7 @@ from surelift.errors import UsageError
 from surelift.logs.batch import TableBatch
 from surelift.logs.chosen import chosen
 from surelift.logs.ids import whole_clusters
-from surelift.logs.scale import Scale
+from surelift.logs.rewards import Scale
 from surelift.logs.where import Condition
 from surelift.logs.wins import Wins
 from surelift.traits.distribution import Distribution

@@ -11,7 +11,7 @@ import pyarrow as pa
 from surelift.arrays import as_numpy
 from surelift.errors import UsageError, whole
 from surelift.logs.batch import Needs, Slice, Source, TableBatch, kind_as_read, of_one_kind
-from surelift.logs.scale import Scale
+from surelift.logs.rewards import Scale
 from surelift.logs.sources.recognise import open_source
 from surelift.logs.sources.tables import REMOTE
 from surelift.logs.wins import Wins

@@ -11,9 +11,8 @@ from surelift.errors import UsageError, printed
 from surelift.kernels.columns import count_outside
 from surelift.logs import faults
 from surelift.logs.batch import TableBatch
-from surelift.logs.rewards import RewardLine
+from surelift.logs.rewards import RewardLine, Scale
 from surelift.logs.rows import Rows
-from surelift.logs.scale import Scale
 from surelift.traits.settled import AS_OF_NEEDED, duration, keeping_settled, moment, settled_assumption, younger_words
 from surelift.traits.trait import Recipe, Trait, anything, column, derived, given
 

@@ -20,9 +20,8 @@ from surelift.logs import faults
 from surelift.logs.columns import decode, is_list, is_text
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
 from surelift.logs.fingerprint import Fingerprint
-from surelift.logs.order import RowOrder
+from surelift.logs.order import RowOrder, TimeOrder
 from surelift.logs.seen import Contexts, HashSample, Origins
-from surelift.logs.times import TimeOrder
 from surelift.statistics.memories import MOST_IDS, IdMemory, hashed_ids
 from surelift.traits.logs import Logs
 
