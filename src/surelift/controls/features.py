@@ -49,11 +49,9 @@ class ModelFeatures:
 
     def _numbers(self, rows: Rows, name: str, subject: str) -> FloatArray:
         numbers = rows.context_numbers(name)
-        if name not in self._codes and name not in self._numeric:
+        if name not in self._codes and not numbers.null.all() and not numbers.not_numeric[numbers.null.argmin()]:
             # Decided by the first entry, which is known before any other: later rounds must not change earlier features.
-            entries = np.flatnonzero(~numbers.null)
-            if len(entries) and not numbers.not_numeric[entries[0]]:
-                self._numeric.add(name)
+            self._numeric.add(name)
         if (name in self._numeric and not numbers.not_numeric.any()) or numbers.null.all():
             rows.refuse(subject, faults.INFINITE, np.isinf(numbers.values), numbers.values)
             return numbers.values

@@ -167,10 +167,8 @@ class _Refitting(_Predicting):
         return predicted
 
     def _refits(self, seen: int) -> Iterator[int]:
-        """Where in the batch a refit is due: at the first round of a timestamp, so that simultaneous rounds share a model.
-
-        Their order within a timestamp may depend on their rewards.
-        """
+        """The positions of the batch at which a refit is due, each the first round of a timestamp."""
+        # Simultaneous rounds share a model, since their order may depend on their rewards.
         begins = np.ones(len(self._times), dtype=np.bool_)
         begins[1:] = self._times[1:] > self._times[:-1]
         begins[0] = self._latest is not None and self._times[0] > self._latest

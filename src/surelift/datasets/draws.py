@@ -1,4 +1,4 @@
-"""What simulated logs draw: times, and positions from distributions."""
+"""Simulated logs draw times, and positions from distributions."""
 
 from typing import Any
 

@@ -139,7 +139,7 @@ def _quality(cells: list[tuple[str, str, str]]) -> FloatArray:
 
 
 def _outcomes(quality: FloatArray, prompt: FloatArray, completion: FloatArray | float) -> dict[str, FloatArray]:
-    """What each model would give, from the number of tokens; the quality is the expected one."""
+    """Every model's outcomes for these numbers of tokens; the quality is the expected one."""
     return {
         "quality": quality,
         "usd": _DOLLARS_PER_TOKEN * (prompt + completion)[:, None],

@@ -17,7 +17,7 @@ Labels = Sequence[Any] | npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class BanditFeedback:
-    """What a logging policy would have logged on a labelled data set, and the true expected rewards."""
+    """The log of a policy on a labelled data set, and the true expected rewards."""
 
     features: FloatArray
     actions: tuple[str, ...]
@@ -62,7 +62,7 @@ def ideal_policy(codes: IntArray, actions: int, *, temperature: float) -> FloatA
 
 
 def faulty_policy(codes: IntArray, actions: int, *, temperature: float, faulty: Sequence[int] = (0, 1)) -> FloatArray:
-    """The same, but for the labels in ``faulty`` the peak is on the next label, a wrong one."""
+    """An ideal policy, except that for the labels in ``faulty`` the peak is on the next label, a wrong one."""
     shifted = np.where(np.isin(codes, list(faulty)), (codes + 1) % actions, codes)
     return ideal_policy(shifted, actions, temperature=temperature)
 

@@ -184,9 +184,8 @@ class BlockGrowth:
 
 @lru_cache(maxsize=2)
 def _draws(shares: tuple[float, ...], directions: int) -> FloatArray:
-    """The same at every number of rounds, so that power grows with it. In the direction that the sums vary in most, the
-    totals of the logs are evenly spread quantiles and not drawn, which leaves less to chance.
-    """
+    """Standard normal numbers, the same at every number of rounds, so that power grows with it."""
+    # Where the sums vary most, the totals of the logs are evenly spread quantiles, which leaves less to chance.
     from scipy.special import ndtri
 
     drawn = np.random.default_rng(SEED).standard_normal((len(shares), SIMULATED, directions))

@@ -62,7 +62,7 @@ class Events:
     what: str
     schema: pa.Schema
     parse: Callable[..., ArrowTable]
-    """From numbered lines, their path and what is ``Found``, to a table; it adds the contexts that are ``wanted``."""
+    """Turns numbered lines of a path into a table, with the contexts that are ``wanted``, and reports what is ``Found``."""
     ends: Callable[[bytes], bool] | None = None  # after which lines a piece may end, if an event has several
     contexts: pa.Schema = NO_COLUMNS
     unread: Mapping[str, str] = field(default_factory=dict)  # why other features are not columns

@@ -24,13 +24,13 @@ def is_index(value: Any) -> bool:
 
 
 def fault_of_numbers(of: dict[str, Any], names: Iterable[str], where: str = "") -> str:
-    """What is wrong, if one of these is no number."""
+    """Name the first of these that is no number."""
     absent = next((name for name in names if not is_number(of.get(name))), None)
     return f"events have no number in {absent}{where}, which has no default" if absent else ""
 
 
 def fault_of_lists(of: dict[str, Any], actions: str, shares: str) -> str:
-    """What is wrong, if these are not actions with their probabilities."""
+    """Check that a list of actions has a list of probabilities beside it."""
     listed, numbers = of.get(actions), of.get(shares)
     if not isinstance(listed, list) or not isinstance(numbers, list) or len(listed) != len(numbers):
         return f"events have no lists {actions} and {shares} of equal length"

@@ -44,7 +44,7 @@ _OF_DECISIONS = {"_label_cost", "a", "p", "_outcomes", "_label_ca"}
 _DROPPED = re.compile(rb'"pdrop"\s*:\s*0*\.?0*[1-9]')
 
 Read = Callable[[dict[str, Any], str, float], list[Row] | str]
-"""From an event, its location and the probability with which it was kept to its rows, or what is wrong with it."""
+"""Turns an event, its place and the probability with which it was kept into rows, or says what is wrong with it."""
 
 
 def dsjson(

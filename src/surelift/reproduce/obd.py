@@ -64,25 +64,24 @@ def table(campaigns: Sequence[dict[str, Any]]) -> ReproducedTable:
     rows = []
     for name, result in zip(CAMPAIGNS, campaigns, strict=True):
         inside = result["lower"] <= result["thompson"] <= result["upper"]
-        rows.append([
-            name, result["items"], result["rounds"], result["clicks"], f"{result['random']:.4f}",
-            f"{result['estimate']:.4f}", f"{result['lower']:.4f} to {result['upper']:.4f}",
-            f"{result['thompson']:.4f} +- {result['thompson_error']:.4f}", "yes" if inside else "no",
-            f"{result['gain'][0]:+.4f} to {result['gain'][1]:+.4f}",
-            "yes" if result["certified"] else "no", f"{result['effective']:,.0f}", f"{result['largest']:.1f}",
-            "" if result["needed"] is None else f"{result['needed']:,}",
-        ])  # fmt: skip
-    columns = [
-        "campaign", "items", "rounds", "clicks", "random", "estimate", "bounds", "Thompson log's own mean", "inside",
-        "improvement", "certified", "effective sample size", "largest weight", "rounds needed",
-    ]  # fmt: skip
+        rows.append({
+            "campaign": name, "items": result["items"], "rounds": result["rounds"], "clicks": result["clicks"],
+            "random": f"{result['random']:.4f}", "estimate": f"{result['estimate']:.4f}",
+            "bounds": f"{result['lower']:.4f} to {result['upper']:.4f}",
+            "Thompson log's own mean": f"{result['thompson']:.4f} +- {result['thompson_error']:.4f}",
+            "inside": "yes" if inside else "no",
+            "improvement": f"{result['gain'][0]:+.4f} to {result['gain'][1]:+.4f}",
+            "certified": "yes" if result["certified"] else "no", "effective sample size": f"{result['effective']:,.0f}",
+            "largest weight": f"{result['largest']:.1f}",
+            "rounds needed": "" if result["needed"] is None else f"{result['needed']:,}",
+        })  # fmt: skip
     notes = [
         f"Every interval holds with probability {1 - DELTA:g} separately, at any number of looks. The Thompson log's mean "
         "is that of the policy as it changed, with its standard error. Rounds needed is the number that would certify the "
         "improvement in four of five logs if it were the difference of the logs' means; blank if Thompson's is not larger."
     ]
     title = "Average Thompson sampling, evaluated on the random log"
-    return ReproducedTable("open-bandit", title, columns, rows, notes)
+    return ReproducedTable("open-bandit", title, [*rows[0]], [list(row.values()) for row in rows], notes)
 
 
 def introduction(campaigns: Sequence[dict[str, Any]]) -> list[str]:

@@ -181,7 +181,7 @@ def by_size(counts: Sequence[int], radius: FloatArray) -> ReproducedTable:
 def _beside_print(
     name: str, title: str, head: str, found: Mapping[str, tuple[FloatArray, Sequence[float]]], note: str
 ) -> ReproducedTable:
-    """From the radii of each row, (runs, methods), and what the paper prints; the page has one cell per method."""
+    """Each row's radii, (runs, methods), beside what the paper prints; the page has one cell per method."""
     rows, shown = [], []
     for label, (runs, printed) in found.items():
         cells = [compared(runs[:, index], paper) for index, paper in enumerate(printed)]
