@@ -62,8 +62,7 @@ def coba(interactions: Any, learners: Mapping[str, Any] | None = None, *, reward
 def _read(interactions: Any) -> Iterable[Any]:
     found: Any = interactions.read() if hasattr(interactions, "read") else interactions
     if not isinstance(found, Iterable) or isinstance(found, str | Mapping) or hasattr(found, "logged"):
-        kind = type(found).__name__
-        raise UsageError(f"coba's interactions are a list of dicts or one environment, environments[0], not a {kind}.")
+        raise UsageError(f"give a list of coba's dicts or one environment, environments[0], not a {type(found).__name__}.")
     return found
 
 

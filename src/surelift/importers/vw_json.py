@@ -16,9 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from surelift.errors import UsageError
-from surelift.importers.contexts import EventFormat, events_with_contexts
+from surelift.importers.contexts import EventFormat, Features, events_with_contexts, of_json
 from surelift.importers.events import Events, Imported, Line, Names, Paths, Range, Row, files_of, numbered
-from surelift.importers.features import Features, of_json
 from surelift.importers.values import fault_of_lists, fault_of_numbers, is_index, is_number, json_object, text_or_null
 from surelift.logs.densities import UniformDensity
 from surelift.policies.resolve import as_policy, chosen, uniform

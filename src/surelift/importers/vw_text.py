@@ -15,9 +15,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from surelift.importers.contexts import EventFormat, events_with_contexts
+from surelift.importers.contexts import EventFormat, Features, events_with_contexts, of_text
 from surelift.importers.events import Imported, Line, Names, Paths, Range, Row, files_of
-from surelift.importers.features import Features, of_text
 from surelift.policies.resolve import chosen, uniform
 from surelift.traits.logs import Logs
 
