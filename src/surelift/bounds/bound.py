@@ -18,8 +18,8 @@ Promise = Literal["any number of looks", "one look", "asymptotic", "none"]
 THREE_COLUMNS, DISTRIBUTIONS = "three columns", "both distributions"
 INDEPENDENT = "rounds are independent: production did not adapt to what it saw, and nothing drifts"
 COVERAGE = "production could take every action that the policies take"
+# The names other libraries have for options of the question.
 MEANT = {"alpha": "delta", "confidence": "delta", "level": "delta", "baseline": "over"}
-"""The names other libraries have for options of the question."""
 # Rounding in the sums and in the root stays below this, relative to the size of the terms; it is taken off the bound.
 ROUNDING = 1e-13
 
@@ -94,7 +94,7 @@ class BoundChoice:
         one_look = self.bound.promise == "any number of looks" and not needed.any_looks
         object.__setattr__(self, "promise", "one look" if one_look else self.bound.promise)
         object.__setattr__(self, "counts_rounds", len(counts) < 8)
-        bare = [moment for moment in needed.moments if not moment.regularizer.for_densities]
+        bare = any(not moment.regularizer.for_densities for moment in needed.moments)
         object.__setattr__(self, "features", frozenset({"densities above 1"} if bare else ()))
 
     def describe(self) -> dict[str, Any]:

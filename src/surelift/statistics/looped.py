@@ -73,13 +73,10 @@ class Program:
         """Columns as they lie in memory; None where they have to be looked at more closely, or all were read already."""
         if compiled() is None or batch.is_read or batch.units.multiplies or not self.plan.of_one:
             return None
-        recipes, alphas = [batch.declared.reward.recipe, batch.declared.propensity.recipe], list[float]()
-        for name in self.plan.policies:
-            recipe, alpha = batch.asked[name].recipe or (None, 0.0)
-            recipes.append(recipe)
-            alphas.append(alpha)
-        reward, columns, most, rows = recipes[0], list[Any](), list[float](), batch.rows
-        for recipe in recipes:
+        asked = [batch.asked[name].recipe or (None, 0.0) for name in self.plan.policies]
+        alphas, columns, most, rows = [alpha for _, alpha in asked], list[Any](), list[float](), batch.rows
+        reward = batch.declared.reward.recipe
+        for recipe in (reward, batch.declared.propensity.recipe, *(recipe for recipe, _ in asked)):
             plain = None if recipe is None else rows.in_memory(recipe.column)
             if plain is None:
                 return None

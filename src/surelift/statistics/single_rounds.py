@@ -19,7 +19,7 @@ TOP = 5
 # Weights from 2^-40 to 2^520.
 SHIFT, BINS = 40, 560
 Heavy = tuple[float, int, float, float | None]
-"""A round's weight, row, propensity, and reward on [0, 1]; None without a label."""
+"""A round's weight, row, propensity, and reward on [0, 1], which is None without a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,12 @@ class TailSums:
 
     def sizes(self) -> tuple[tuple[float, float, float], ...]:
         """For each power of two that weights stay below: it, the share of rounds and the share of the weight."""
-        rounds, weight = self._totals()
-        bins = sorted(self.bins.items())
+        (rounds, weight), bins = self._totals(), sorted(self.bins.items())
         return tuple((2.0 ** (size - SHIFT), count / rounds, total / weight) for size, (count, total) in bins)
 
     def heaviest(self, most: float = 0.01) -> tuple[float, float]:
         """The share of rounds with the largest weights, at most ``most``, and the share of the weight they carry."""
-        rounds, weight = self._totals()
-        count = total = 0.0
+        (rounds, weight), count, total = self._totals(), 0.0, 0.0
         for _, (in_bin, weight_in_bin) in sorted(self.bins.items(), reverse=True):
             if (count + in_bin) / rounds > most:
                 break
@@ -69,7 +67,6 @@ class Tails(Statistic):
         for sizes, places in zip(group_sizes(weights, by_group, shift=SHIFT, bins=BINS), tops, strict=True):
             bins = {size: (count, total) for size, (count, total) in enumerate(sizes.tolist()) if count}
             rows = zip(*(column[places].tolist() for column in columns), strict=True)
-            # Of a round without a label the reward is not known.
             states.append(TailSums(bins, tuple((*row, None if isnan(reward) else reward) for *row, reward in rows)))
         return states
 
