@@ -21,10 +21,9 @@ from surelift.engines import collect, count_units
 from surelift.logs.sources.tables import SqlTable
 from surelift.questions.question import Question
 from surelift.statistics import Sums
-from surelift.statistics.duplicates import DuplicateSample
-from surelift.statistics.memories import IdMemory
+from surelift.statistics.memories import DuplicateSample, IdMemory
 from surelift.statistics.plan import Plan
-from surelift.statistics.resamples import Resamples
+from surelift.statistics.redraws import Resamples
 from surelift.statistics.single_rounds import TailSums
 from surelift.statistics.splits import RandomBlocks
 from tests.engines.cases import KINDS

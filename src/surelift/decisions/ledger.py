@@ -9,8 +9,8 @@ from surelift.errors import LogsError, UsageError, whole
 from surelift.logs.seen import SeenRounds
 from surelift.statistics.memories import RoundMemory
 from surelift.statistics.plan import Plan, Request
+from surelift.statistics.recorded_values import Span, Time, TimeSpan, is_later
 from surelift.statistics.sums import Sums
-from surelift.statistics.time_span import Span, Time, TimeSpan, is_later
 from surelift.traits.logs import Logs
 
 MOST_FILES, MOST_DIGESTS = 256, 1024

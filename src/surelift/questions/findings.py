@@ -8,7 +8,7 @@ from surelift.logs.faults import Finding, describe_faults
 from surelift.logs.rewards import Scale
 from surelift.questions.assumptions import doubts_of
 from surelift.results.health import HeavyRound, WeightHealth
-from surelift.statistics.duplicates import DuplicateSample
+from surelift.statistics.memories import DuplicateSample
 from surelift.statistics.recorded_values import EndCounts, RoundedDigits
 from surelift.statistics.single_rounds import TailSums
 from surelift.statistics.splits import Segment

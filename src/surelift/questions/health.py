@@ -29,7 +29,7 @@ from surelift.questions.soundness import found_against_traits, weight_evidence, 
 from surelift.questions.telling import TAKEN, condition_findings, evidence_of_segments, segment_findings, without_telling
 from surelift.results.health import Health
 from surelift.statistics.bets import Bets, Wealths
-from surelift.statistics.duplicates import Duplicates
+from surelift.statistics.memories import Duplicates
 from surelift.statistics.plan import Request
 from surelift.statistics.recorded_values import Digits, Ends
 from surelift.statistics.single_rounds import Tails

@@ -21,8 +21,7 @@ from surelift.statistics.dealing import Dealt
 from surelift.statistics.groups import Groups, groups_of
 from surelift.statistics.looped import program_of
 from surelift.statistics.plan import MEAN, SQUARES, Moment, Needed, Plan, Request, Term, arranged
-from surelift.statistics.redraws import Proxies, Redraws
-from surelift.statistics.resamples import Resamples
+from surelift.statistics.redraws import Proxies, Redraws, Resamples
 from surelift.statistics.splits import Key, KeyValue, Split
 from surelift.statistics.statistic import Statistic
 from surelift.statistics.terms import LogSums, MomentSums
