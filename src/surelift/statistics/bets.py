@@ -26,8 +26,7 @@ from surelift.batch import Batch
 from surelift.kernels.log_sums import log_products, log_sums, log_terms
 from surelift.kernels.sorting import Sorted
 from surelift.logs.vectors import Vectors
-from surelift.statistics.groups import Groups
-from surelift.statistics.statistic import Statistic
+from surelift.statistics.statistic import Groups, Statistic
 
 BOTH_WAYS = np.array([sign * 2.0**-j for j in range(1, 11) for sign in (1.0, -1.0)])
 ONE_WAY = grids.anytime()

@@ -11,8 +11,7 @@ from surelift.batch import LARGEST_WEIGHT, Batch
 from surelift.kernels.library import compiled
 from surelift.kernels.loop import LoopPlan, LoopSums, LoopTerm, LoopUnits, PlainRows, WeighedRows, add_up
 from surelift.logs.fingerprint import Stage
-from surelift.statistics.groups import Groups
-from surelift.statistics.statistic import Statistic
+from surelift.statistics.statistic import Groups, Statistic
 
 # Smaller propensities are looked at more closely: the square of a weight could overflow.
 SMALLEST_PROPENSITY = 1.0000001e-150

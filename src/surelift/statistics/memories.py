@@ -15,8 +15,7 @@ from surelift.logs.ids import id_words
 from surelift.logs.order import times_of
 from surelift.logs.rows import Rows
 from surelift.logs.seen import HashSample, SeenRounds
-from surelift.statistics.groups import Groups
-from surelift.statistics.statistic import Statistic
+from surelift.statistics.statistic import Groups, Statistic
 
 MOST_ROUNDS, MOST_IDS, MOST_KEYS, SEVERAL = 1 << 10, 1 << 14, 1 << 15, 50
 

@@ -16,8 +16,7 @@ from surelift.batch import Batch
 from surelift.errors import LogsError
 from surelift.logs.columns import as_array
 from surelift.logs.order import ordered_times
-from surelift.statistics.groups import Groups
-from surelift.statistics.statistic import Statistic
+from surelift.statistics.statistic import Groups, Statistic
 
 DECIMALS = (1, 2, 3, 4)
 MOST_DISTINCT = 1000

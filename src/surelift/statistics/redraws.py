@@ -19,9 +19,8 @@ from surelift.errors import UsageError
 from surelift.kernels.redraws import LANES, redraw
 from surelift.kernels.resamples import resample
 from surelift.quantities import Quantity
-from surelift.statistics.groups import Groups
 from surelift.statistics.splits import row_numbers
-from surelift.statistics.statistic import Statistic
+from surelift.statistics.statistic import Groups, Statistic
 
 
 @dataclass(frozen=True, slots=True)

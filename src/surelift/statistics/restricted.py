@@ -19,8 +19,7 @@ from surelift.arrays import FloatArray, IntArray
 from surelift.batch import Batch
 from surelift.kernels.sums import group_extremes
 from surelift.statistics.bets import favourite
-from surelift.statistics.groups import Groups
-from surelift.statistics.statistic import Statistic
+from surelift.statistics.statistic import Groups, Statistic
 
 # Actions beyond these share a place, in which sets are coarser and nothing else changes.
 PLACES = 256

@@ -11,9 +11,8 @@ from surelift.arrays import FloatArray
 from surelift.batch import Batch
 from surelift.kernels.columns import scramble
 from surelift.kernels.sums import group_largest, group_sizes
-from surelift.statistics.groups import Groups
 from surelift.statistics.splits import row_numbers
-from surelift.statistics.statistic import Statistic
+from surelift.statistics.statistic import Groups, Statistic
 
 TOP = 5
 # Weights from 2^-40 to 2^520.

@@ -18,12 +18,11 @@ from surelift.logs.faults import Fault, Tally, merge_tallies
 from surelift.logs.fingerprint import Fingerprint
 from surelift.policies import Policy
 from surelift.statistics.dealing import Dealt
-from surelift.statistics.groups import Groups, groups_of
 from surelift.statistics.looped import program_of
 from surelift.statistics.plan import MEAN, SQUARES, Moment, Needed, Plan, Request, Term, arranged
 from surelift.statistics.redraws import Proxies, Redraws, Resamples
 from surelift.statistics.splits import Key, KeyValue, Split
-from surelift.statistics.statistic import Statistic
+from surelift.statistics.statistic import Groups, Statistic, groups_of
 from surelift.statistics.terms import LogSums, MomentSums
 from surelift.statistics.totals import Count, PolicyWeights, ProductionSums, ProductionTotals, RewardMoments, WeightSums
 

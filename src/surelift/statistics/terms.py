@@ -22,9 +22,9 @@ from surelift.kernels.sums import group_sums
 from surelift.logs.units import Piece, Weights
 from surelift.quantities import Quantity
 from surelift.quantities.regularizers import PolicyRounds
-from surelift.statistics.groups import Groups
 from surelift.statistics.looped import Looped
 from surelift.statistics.plan import MEAN, SQUARES, Component, Moment, arranged
+from surelift.statistics.statistic import Groups
 
 # A term below its floor by more than rounding shows that an assumption is false.
 ROUNDING = 1e-9

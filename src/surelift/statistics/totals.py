@@ -11,9 +11,8 @@ from surelift.batch import Batch
 from surelift.kernels.loop import LoopSums, LoopTerm
 from surelift.kernels.sums import group_extremes, group_sums
 from surelift.logs.units import Piece
-from surelift.statistics.groups import Groups
 from surelift.statistics.looped import Looped
-from surelift.statistics.statistic import INFINITE, Statistic
+from surelift.statistics.statistic import INFINITE, Groups, Statistic
 
 
 @dataclass(frozen=True, slots=True)

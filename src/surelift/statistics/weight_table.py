@@ -13,8 +13,8 @@ from surelift.kernels.loop import LoopSums, LoopTerm
 from surelift.kernels.weight_tables import CORNERS, WEIGHT_BINS, weight_tables
 from surelift.logs.units import Piece
 from surelift.quantities import Decline, Difference, Quantity
-from surelift.statistics.groups import Groups
 from surelift.statistics.looped import Looped
+from surelift.statistics.statistic import Groups
 
 Side = Literal["gain", "decline", "pair"]
 # A share of a round that rounding may have made: left out, which only lowers what is read off a table.

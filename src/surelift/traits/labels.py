@@ -20,7 +20,7 @@ from surelift.traits.trait import column, given
 
 if TYPE_CHECKING:
     from surelift.batch import Batch
-    from surelift.statistics.groups import Groups
+    from surelift.statistics.statistic import Groups
 
 DRAWN = (
     "every round was drawn to be labelled by a coin of its own, with the stated label_probability, whatever its reward and "

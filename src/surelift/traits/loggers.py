@@ -26,7 +26,7 @@ from surelift.traits.trait import column, derived, given
 
 if TYPE_CHECKING:
     from surelift.batch import Batch
-    from surelift.statistics.groups import Groups
+    from surelift.statistics.statistic import Groups
 
 UNKNOWN = -1
 UNKNOWN_LOGGER = Reason(

@@ -18,7 +18,7 @@ from surelift.traits.trait import Trait, column, count_or_column, derived, given
 if TYPE_CHECKING:
     from surelift.batch import Batch
     from surelift.logs.rewards import Scale
-    from surelift.statistics.groups import Groups
+    from surelift.statistics.statistic import Groups
 
 NEED_CLUSTER = "cluster_size= and cluster_max= need cluster=, the column of cluster ids."
 NEED_ONE = (
