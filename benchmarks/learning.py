@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from surelift.learning.policies import argmax_gradients
+from surelift.learning.policies import modules
 from surelift.reproduce import opl
 
 OBJECTIVES: dict[str, dict[str, Any]] = {
@@ -67,7 +67,7 @@ def against_monte_carlo() -> None:
         scores = torch.randn(512, actions, requires_grad=True)
         action = torch.randint(0, actions, (512,))
         variants: dict[str, Callable[[], Any]] = {
-            "ours": lambda: argmax_gradients.logged_probability(scores, action),
+            "ours": lambda: modules.logged_probability(scores, action),
             "Monte-Carlo": lambda: monte_carlo(scores, action),
         }
         times: dict[str, list[float]] = {variant: [] for variant in variants}

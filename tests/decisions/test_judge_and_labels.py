@@ -12,7 +12,7 @@ import surelift as sl
 from surelift.arrays import FloatArray
 from surelift.decisions.partial import partial_sums
 from surelift.engines import collect
-from surelift.learning.data.survey import require_learnable
+from surelift.learning.data.rounds import require_learnable
 from surelift.policies.resolve import name_policies
 from surelift.questions.claims import Place
 from surelift.questions.improvement import ImprovementQuestion

@@ -11,7 +11,7 @@ import pytest
 
 import surelift as sl
 from surelift.cli.app import main
-from surelift.learning.data.survey import require_learnable
+from surelift.learning.data.rounds import require_learnable
 
 A, B, NEW = (
     np.array([[0.95, 0.05], [0.9, 0.1]]),

@@ -13,7 +13,7 @@ import pytest
 import surelift as sl
 from surelift.arrays import pc
 from surelift.cli.app import main
-from surelift.learning.data.survey import require_learnable
+from surelift.learning.data.rounds import require_learnable
 
 DECLARED: dict[str, Any] = {"reward": "r", "propensity": "p", "time": "t"}
 VALUE = 0.3 * 0.2 + 0.7 * 0.4

@@ -14,7 +14,7 @@ import pytest
 import surelift as sl
 from surelift.arrays import pc
 from surelift.cli.app import main
-from surelift.learning.data.survey import require_learnable
+from surelift.learning.data.rounds import require_learnable
 from surelift.questions.question import Question
 
 DECLARED: dict[str, Any] = {"reward": "r", "propensity": "p"}

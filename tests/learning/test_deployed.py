@@ -12,7 +12,7 @@ import surelift as sl
 from surelift.arrays import FloatArray, IntArray
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
-from surelift.learning.policies.rule_arrays import arrays_of
+from surelift.learning.policies.rules import arrays_of
 from tests.learning.test_learner import logs_of, problem
 
 KINDS: dict[str, dict[str, Any]] = {

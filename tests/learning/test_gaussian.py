@@ -12,7 +12,7 @@ from scipy.special import log_ndtr, ndtr
 from surelift.arrays import FloatArray
 from surelift.kernels import quadrature
 from surelift.kernels.quadrature import Quadrature
-from surelift.learning.policies import argmax_gradients, rules
+from surelift.learning.policies import modules, rules
 from surelift.learning.policies.rules import EXACT, TRAINING, GaussianRule
 
 
@@ -70,14 +70,14 @@ def test_gradients_equal_finite_differences(rule: Quadrature) -> None:
 def test_compiled_and_torch_functions_agree() -> None:
     scores = torch.randn(9, 12, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).requires_grad_()
     action, worth = torch.arange(9) % 12, torch.rand(9, 12, generator=torch.Generator().manual_seed(1))
-    ours, theirs = argmax_gradients.all_probabilities(scores), argmax_gradients.by_log_ndtr(scores)
+    ours, theirs = modules.all_probabilities(scores), modules.by_log_ndtr(scores)
     assert torch.allclose(ours, theirs, atol=2e-6)
     (first,), (second,) = (torch.autograd.grad((worth * p).sum(), scores) for p in (ours, theirs))
     assert torch.allclose(first, second, atol=1e-5)
-    single = argmax_gradients.logged_probability(scores, action)
+    single = modules.logged_probability(scores, action)
     assert torch.allclose(single, theirs.gather(1, action[:, None])[:, 0], atol=2e-6)
     (third,) = torch.autograd.grad(single.sum(), scores)
-    (fourth,) = torch.autograd.grad(argmax_gradients.by_log_ndtr(scores).gather(1, action[:, None]).sum(), scores)
+    (fourth,) = torch.autograd.grad(modules.by_log_ndtr(scores).gather(1, action[:, None]).sum(), scores)
     assert torch.allclose(third, fourth, atol=1e-5)
 
 

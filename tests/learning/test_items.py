@@ -16,8 +16,7 @@ from surelift.arrays import FloatArray
 from surelift.learning import ItemSoftmax, LearnedPolicy, PolicyLearner
 from surelift.learning.objectives.objective import PlainEstimate
 from surelift.learning.policies.items import SampledSoftmax
-from surelift.learning.policies.rule_arrays import arrays_of
-from surelift.learning.policies.rules import ItemRule, SoftmaxRule
+from surelift.learning.policies.rules import ItemRule, SoftmaxRule, arrays_of
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -19,15 +19,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import surelift as sl
-from surelift.learning.data.layout import FeatureLayout
-from surelift.learning.data.row_encoder import RowEncoder
+from surelift.learning.data.layout import FeatureLayout, RowEncoder
 from surelift.learning.learned import Decision, LearnedPolicy
-from surelift.learning.policies.rule_arrays import Rule
 from surelift.learning.policies.rules import (
     GaussianRule,
     ItemRule,
     ModuleRule,
     NetworkRule,
+    Rule,
     SoftmaxRule,
     StagesRule,
 )

@@ -14,7 +14,7 @@ import surelift as sl
 from surelift.arrays import pc
 from surelift.cli.app import main
 from surelift.learning import fit_many, search
-from surelift.learning.data.chosen_rounds import counted
+from surelift.learning.data.rounds import counted
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.training import blocks
 from tests.learning.test_learner import problem

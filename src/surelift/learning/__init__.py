@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Any
 from surelift.errors import UsageError, install_extra
 
 if TYPE_CHECKING:
-    from surelift.learning.choosing import search
     from surelift.learning.learned import Decision, LearnedPolicy
     from surelift.learning.learner import PolicyLearner
-    from surelift.learning.many import fit_many
+    from surelift.learning.many import fit_many, search
     from surelift.learning.policies.items import ItemSoftmax
 
 __all__ = ["Decision", "ItemSoftmax", "LearnedPolicy", "PolicyLearner", "fit_many", "search"]
 _MODULES = {
     "Decision": "surelift.learning.learned", "ItemSoftmax": "surelift.learning.policies.items",
     "LearnedPolicy": "surelift.learning.learned", "PolicyLearner": "surelift.learning.learner",
-    "fit_many": "surelift.learning.many", "search": "surelift.learning.choosing",
+    "fit_many": "surelift.learning.many", "search": "surelift.learning.many",
 }  # fmt: skip
 
 

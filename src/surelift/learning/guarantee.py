@@ -12,10 +12,8 @@ from surelift.controls.model import SAME_ROUNDS
 from surelift.engines import collect
 from surelift.errors import LogsError, UsageError
 from surelift.grids import Grid
-from surelift.learning.data.chosen_rounds import counted, rows_of
 from surelift.learning.data.dataset import Dataset
-from surelift.learning.data.rounds import survey_again
-from surelift.learning.data.survey import require_learnable
+from surelift.learning.data.rounds import counted, require_learnable, rows_of, survey_again
 from surelift.learning.objectives.objective import Objective, sizes_of, sums_of
 from surelift.learning.objectives.options import ObjectiveOptions
 from surelift.learning.policies.rules import EXACT, GaussianRule

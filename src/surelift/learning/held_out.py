@@ -11,8 +11,8 @@ from surelift.bounds import BOUNDS
 from surelift.controls.model import SAME_ROUNDS
 from surelift.engines import collect, count_units
 from surelift.errors import UsageError, share, whole
-from surelift.learning.data.chosen_rounds import rows_of
 from surelift.learning.data.dataset import Dataset
+from surelift.learning.data.rounds import rows_of
 from surelift.learning.data.survey import LogSurvey
 from surelift.learning.fit import Fit, Steps
 from surelift.learning.guarantee import NAME, refuse_seen

@@ -18,10 +18,8 @@ import numpy as np
 from surelift.arrays import FloatArray
 from surelift.errors import LogsError, SureliftError, UsageError
 from surelift.learning import files
-from surelift.learning.data.layout import FeatureLayout
-from surelift.learning.data.row_encoder import RowEncoder
-from surelift.learning.policies.rule_arrays import Rule, arrays_of, in_double, kind_of, rule_from
-from surelift.learning.policies.rules import ItemRule
+from surelift.learning.data.layout import FeatureLayout, RowEncoder
+from surelift.learning.policies.rules import ItemRule, Rule, arrays_of, in_double, kind_of, rule_from
 from surelift.logs.seen import Origins
 from surelift.questions.certificate import Certificate
 from surelift.views.formats import rounded

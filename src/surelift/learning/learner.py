@@ -9,8 +9,8 @@ from torch import nn
 
 from surelift.arrays import as_numpy
 from surelift.errors import UsageError
-from surelift.learning.data.chosen_rounds import counted
 from surelift.learning.data.features import as_table
+from surelift.learning.data.rounds import counted
 from surelift.learning.fit import Answer, Fit, Progress, Readings
 from surelift.learning.gaussian import fit_gaussian
 from surelift.learning.held_out import fit_held_out, fit_progressive

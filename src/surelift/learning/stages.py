@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surelift.errors import UsageError
-from surelift.learning.data.chosen_rounds import counted
+from surelift.learning.data.rounds import counted
 from surelift.learning.guarantee import NAME
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.policies.rules import StagesRule

@@ -13,8 +13,7 @@ import numpy.typing as npt
 from surelift.controls.model import RewardModel
 from surelift.errors import LogsError
 from surelift.learning.data.layout import FeatureLayout
-from surelift.learning.data.rounds import checked_rounds, split_batches
-from surelift.learning.data.survey import SUBJECT
+from surelift.learning.data.rounds import SUBJECT, checked_rounds, split_batches
 from surelift.learning.tensors import namespace
 from surelift.logs.batch import ROWS_PER_BATCH, Needs, TableBatch
 from surelift.traits.logs import Logs

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from surelift import capabilities
 from surelift.arrays import FloatArray, IntArray
 from surelift.batch import Batch
 from surelift.errors import LogsError, UsageError
 from surelift.learning.data.features import FeatureSurvey
 from surelift.learning.data.layout import FeatureLayout
-from surelift.learning.data.rounds import fingerprint_of_all, moved_cuts, needs_of, parts_of
+from surelift.learning.data.rounds import SUBJECT, fingerprint_of_all, moved_cuts, needs_of, parts_of, require_learnable
 from surelift.logs import faults
 from surelift.logs.columns import decode, is_list, is_text
 from surelift.logs.faults import Fault, Tally, merge_tallies, refuse_faults
@@ -24,17 +23,6 @@ from surelift.logs.order import RowOrder, TimeOrder
 from surelift.logs.seen import Contexts, HashSample, Origins
 from surelift.statistics.memories import MOST_IDS, IdMemory, hashed_ids
 from surelift.traits.logs import Logs
-
-SUBJECT = "a policy to learn"
-
-
-def require_learnable(logs: Logs) -> None:
-    features = logs.declaration.features
-    capabilities.require(features, ("policy over all actions", "policy over counted actions"), SUBJECT)
-    if not logs.contexts:
-        shown = ", ".join(logs.column_names()[:30])
-        raise UsageError(f"{SUBJECT} needs contexts: name their columns in contexts=. The columns are: {shown}.")
-    capabilities.check(features | {"learning"})
 
 
 @dataclass

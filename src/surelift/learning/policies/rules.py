@@ -9,8 +9,9 @@ which the trapezoid rule integrates to many digits, since the integrand is smoot
 within 9 of the largest d are exact to 1e-13, and 32 nodes are enough for training. Nothing is simulated.
 """
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from os import cpu_count
 from typing import Any
 
@@ -73,7 +74,7 @@ class GaussianRule:
         """The same from a double tensor, computed by torch on its device."""
         import torch
 
-        from surelift.learning.policies.argmax_gradients import by_log_ndtr
+        from surelift.learning.policies.modules import by_log_ndtr
 
         means, deviation = (torch.from_numpy(part).to(features) for part in (self.means, self.deviation))
         variance = (features * features) @ (deviation * deviation)
@@ -208,3 +209,65 @@ def _softmax(scores: FloatArray) -> FloatArray:
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=1, keepdims=True)
     return scores
+
+
+Rule = GaussianRule | SoftmaxRule | NetworkRule | StagesRule | ModuleRule | ItemRule
+KINDS: dict[str, type[Any]] = {
+    "gaussian": GaussianRule, "softmax": SoftmaxRule, "network": NetworkRule, "stages": StagesRule,
+    "module": ModuleRule, "items": ItemRule,
+}  # fmt: skip
+
+
+def kind_of(rule: Rule) -> str:
+    return next(kind for kind, of in KINDS.items() if isinstance(rule, of))
+
+
+def arrays_of(rule: Rule) -> dict[str, Any]:
+    if isinstance(rule, ModuleRule):
+        return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in rule.module.state_dict().items()}
+    if isinstance(rule, StagesRule):
+        stages = enumerate(rule.stages)
+        named = {f"{k}.{kind_of(stage)}.{name}": array for k, stage in stages for name, array in arrays_of(stage).items()}
+        return {"rounds": np.array(rule.rounds, dtype=np.int64), **named}
+    return {field.name: getattr(rule, field.name) for field in fields(rule)}
+
+
+def in_double(rule: Rule) -> Rule:
+    """The same rule, with the linear weights in double precision that every decision would otherwise convert again."""
+    if isinstance(rule, StagesRule):
+        stages: Any = tuple(map(in_double, rule.stages))
+        return replace(rule, stages=stages)
+    if isinstance(rule, ModuleRule):
+        return rule
+    return replace(rule, **{name: array.astype(np.float64) for name, array in arrays_of(rule).items()})
+
+
+def rule_from(kind: str, arrays: Mapping[str, Any], module: Any, shape: tuple[int, int]) -> Rule:
+    """The policy of these arrays, checked against its number of actions and features."""
+    if kind == "stages":
+        parts: dict[tuple[int, str], dict[str, Any]] = {}
+        for name in arrays.keys() - {"rounds"}:
+            number, of_stage, part = name.split(".")
+            parts.setdefault((int(number), of_stage), {})[part] = arrays[name]
+        ordered = [(number, of in ("softmax", "network")) for number, of in sorted(parts)]
+        in_order = ordered == [(number, True) for number in range(len(parts))]
+        stages: Any = (rule_from(of, parts[number, of], None, shape) for number, of in sorted(parts) if in_order)
+        return StagesRule(tuple(stages), tuple(arrays["rounds"].tolist()))
+    if kind == "module":
+        return ModuleRule(_loaded(module, arrays))
+    rule: Any = KINDS[kind](**arrays)
+    if rule.shape != shape or not all(np.isfinite(array).all() for array in arrays.values()):
+        raise ValueError(f"its numbers must be finite, and fit {shape[0]} actions and {shape[1]} features")
+    return rule  # type: ignore[no-any-return]
+
+
+def _loaded(module: Any, arrays: Mapping[str, Any]) -> Any:
+    if module is None:
+        raise UsageError("this policy is a torch module; pass a module of the same architecture in module=.")
+    import torch
+
+    try:
+        module.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
+    except RuntimeError as error:
+        raise UsageError(f"the module in module= does not match the one that was saved: {error}") from error
+    return module.eval()
