@@ -14,10 +14,10 @@ from surelift.errors import FitManyError
 from surelift.learning import fit_many
 from surelift.learning.data.dataset import Dataset, Examples
 from surelift.learning.data.layout import FeatureLayout
-from surelift.learning.guarantee import guarantee_of
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.objectives.logarithmic_smoothing import ValueObjective, plain_parts
 from surelift.learning.policies.rules import GaussianRule
+from surelift.learning.questions import guarantee_of
 from surelift.learning.training.blocks import Block, Blocks
 from surelift.learning.training.loop import BestEpoch
 from tests.learning.test_learner import logs_of, means, problem

@@ -20,7 +20,7 @@ from surelift.learning.data.layout import FeatureLayout
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.learner import PolicyLearner
 from surelift.learning.policies.rules import SoftmaxRule, StagesRule
-from surelift.learning.stages import ASSUMED, PlayedStages
+from surelift.learning.questions import ASSUMED, PlayedStages
 from surelift.policies.resolve import as_policy
 from surelift.questions.certificate import Certificate
 from surelift.questions.improvement import ImprovementQuestion

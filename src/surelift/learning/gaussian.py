@@ -12,10 +12,10 @@ from surelift.grids import Grid
 from surelift.learning.data.dataset import Dataset
 from surelift.learning.data.layout import FeatureLayout
 from surelift.learning.fit import Fit, Steps
-from surelift.learning.guarantee import PRIOR_FROM, ZERO, guarantee_of, refuse_seen
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.policies.modules import LinearGaussian
 from surelift.learning.policies.rules import GaussianRule, Single, as_single
+from surelift.learning.questions import PRIOR_FROM, ZERO, guarantee_of, refuse_seen
 from surelift.learning.training.problem import LearningProblem
 from surelift.policies.policy import origins_of
 from surelift.questions.certificate import Certificate

@@ -15,12 +15,11 @@ from surelift.learning.data.dataset import Dataset
 from surelift.learning.data.rounds import rows_of
 from surelift.learning.data.survey import LogSurvey
 from surelift.learning.fit import Fit, Steps
-from surelift.learning.guarantee import NAME, refuse_seen
 from surelift.learning.learned import LearnedPolicy
 from surelift.learning.policies.items import SampledSoftmax
 from surelift.learning.policies.modules import Parameters, build_policy
 from surelift.learning.policies.rules import ItemRule, StagesRule
-from surelift.learning.stages import ProgressiveQuestion
+from surelift.learning.questions import NAME, ProgressiveQuestion, refuse_seen
 from surelift.learning.training.problem import LearningProblem
 from surelift.learning.training.processes import process_group
 from surelift.logs.seen import Origins

@@ -147,7 +147,7 @@ class LearnedPolicy:
         return frozenset({"policy over all actions", *counted})
 
     def as_reader(self) -> "LearnedPolicy":
-        from surelift.learning import guarantee, stages  # noqa: F401  (how its certificate is read back)
+        from surelift.learning import questions  # noqa: F401  (how its certificate is read back)
 
         return self
 
