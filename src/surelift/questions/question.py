@@ -323,7 +323,7 @@ class Question:
             elif hasattr(value, "describe"):
                 found[name] = value.describe()
             elif isinstance(value, Mapping):
-                found[name] = {key: each.describe() for key, each in value.items()}
+                found[name] = {key: each.describe() if hasattr(each, "describe") else each for key, each in value.items()}
             elif isinstance(value, tuple):
                 found[name] = [each.describe() if hasattr(each, "describe") else each for each in value]
             elif value is not None:
