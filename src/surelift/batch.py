@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from surelift.arrays import FloatArray, IntArray
+from surelift.arrays import FloatArray
 from surelift.errors import LogsError, UsageError
 from surelift.kernels.sums import weigh
 from surelift.logs import faults
@@ -124,7 +124,7 @@ class Batch:
         """No row lacks a time or an id; those that do are refused once."""
         for role, name in self.declared.identifying_roles:
             self.rows.refuse_missing(name, f"{role} {name!r}")
-        return self.fit
+        return not self.rows.tallies
 
     def read(self) -> "Batch":
         """All of it, looked through."""
@@ -144,10 +144,6 @@ class Batch:
     @property
     def propensity(self) -> FloatArray:
         return self.decisions.propensity
-
-    @property
-    def action(self) -> IntArray | None:
-        return self.decisions.action
 
     @property
     def shares(self) -> Vectors | None:
@@ -204,9 +200,7 @@ class Batch:
     @cached_property
     def overstated(self) -> FloatArray:
         """By how much, relatively, the propensities of each unit exceed their entries in production's vectors."""
-        if self.shares is None:
-            return np.zeros(self.units.count)
-        return self.units.combined(self.decisions.overstated())
+        return np.zeros(self.units.count) if self.shares is None else self.units.combined(self.decisions.overstated())
 
     def predictions_for(self, policy: str) -> tuple[FloatArray, FloatArray] | None:
         """What the model expects of the logged action, and of the policy's own choice."""

@@ -21,15 +21,14 @@ DECLARED: Mapping[str, str] = {
 }  # fmt: skip
 """How a feature is declared, where that is not its name."""
 
-NOT_TOGETHER: Mapping[tuple[str, str], str] = {
+_TABLE: Mapping[tuple[str, str], str] = {
     # What a log is.
     ("embedding", "sequences"): "what comes after a position would have to depend on its action through the embedding alone",
     ("loggers", "clusters"): "a logger may have taken whole clusters, whose rounds then do not come from the mixture",
-    ("balanced loggers", "sampled"): "weights are balanced by counts before sampling, which the rounds that were kept do "
-    "not tell",
+    ("balanced loggers", "sampled"): "weights are balanced by counts before sampling, which are not known",
     ("balanced loggers", "where"): "weights are balanced by the counts of the whole log, and loggers of different periods "
-    "may meet a condition in different contexts; judge by each row's own propensity, propensity=, or declare logger_shares= "
-    "if the logger of each round was drawn",
+    "may meet a condition in different contexts; judge by each row's own propensity, propensity=, or declare "
+    "logger_shares= if the logger of each round was drawn",
     ("counted before sampling", "where"): "rounds_before_sampling= also counts rounds that do not meet the condition; keep "
     "those that do in a log of their own, with their number before sampling",
     ("settled rewards", "clusters"): "it would leave out a part of a cluster, which counts as one",
@@ -38,21 +37,17 @@ NOT_TOGETHER: Mapping[tuple[str, str], str] = {
     ("policy over all actions", "density"): "continuous actions have no vector of probabilities",
     ("policy over counted actions", "density"): "continuous actions cannot be counted",
     ("drawn candidate", "density"): "a draw never hits a continuous action",
-    ("largest weight", "wins"): "weights vary with the draws, so no bound on them is known; leave bounded(...) out, and the "
-    "plain bounds hold",
-    ("largest weight", "drawn candidate"): "weights vary with the draws, so no bound on them is known; leave bounded(...) "
-    "out, and the plain bounds hold",
+    ("largest weight", "wins | drawn candidate"): "weights vary with the draws, so no bound on them is known; leave "
+    "bounded(...) out, and the plain bounds hold",
     ("largest weight", "balanced loggers"): "a weight averages 1 over all loggers, not over the rounds of each; leave "
     "bounded(...) out",
     ("largest weight", "additive slate"): "it narrows bounds of weights that are never negative",
     ("additive slate", "method for values alone"): "weights of additive slates may be negative; use method='mixture'",
-    ("additive slate", "regularized estimate"): "weights may be negative, so only plain means of them are estimates; "
-    "use 'ips'",
+    ("additive slate", "regularized estimate"): "weights may be negative, so only plain means are estimates; use 'ips'",
     # Methods and controls.
-    ("method 'implicit-exploration'", "labels"): "its inequality is about a reward of at most 1, and a label stands "
-    "for more",
-    ("method 'implicit-exploration'", "counted before sampling"): "its inequality is about a reward of at most 1, and a "
-    "round that was kept stands for more",
+    ("method 'implicit-exploration'", "labels"): "it bounds rewards of at most 1, and a label stands for more",
+    ("method 'implicit-exploration'", "counted before sampling"): "it bounds rewards of at most 1, and a round kept "
+    "stands for more",
     ("method 'empirical-bernstein'", "labels"): "a label stands for more than the clip",
     ("method 'empirical-bernstein'", "counted before sampling"): "a round that was kept stands for more than the clip",
     ("method 'empirical-bernstein'", "balanced loggers"): "rounds of different loggers have different laws",
@@ -62,28 +57,21 @@ NOT_TOGETHER: Mapping[tuple[str, str], str] = {
     ("method 'efron-stein'", "balanced loggers"): "it redraws rounds of one law",
     ("method 'bootstrap'", "counted before sampling"): "it resamples the rounds that are here, not those that were dropped",
     ("method 'blocks'", "balanced loggers"): "within a block the shares of the loggers are not the declared ones",
-    ("control by weights", "wins"): "it takes the exact mean of the weights, which draws do not give; the plain bounds hold",
-    ("control by weights", "labels"): "the control of these logs is their score; use control='auto'",
-    ("control by a reward model", "wins"): "it takes the exact mean of the weights, which draws do not give; the plain "
-    "bounds hold",
-    ("control by a reward model", "labels"): "the control of these logs is their score; use control='auto'",
+    ("control by weights | control by a reward model", "wins"): "it takes the exact mean of the weights, which draws do "
+    "not give; the plain bounds hold",
+    ("control by weights | control by a reward model", "labels"): "the control of these logs is their score; use "
+    "control='auto'",
     ("control by a reward model", "embedding"): "a reward model speaks of actions, not of their embeddings; use "
     "control='weights' or 'none'",
     ("densities above 1", "density"): "a density may exceed 1, and this has no meaning then",
     ("point estimate", "labels"): "the point estimates need the reward of every round; use evaluate or compare",
     ("estimate by a reward model", "sequences"): "the model predicts single rounds",
     # Per cent.
-    **{
-        (feature, other): reason
-        for feature in ("in per cent", "tipping factor")
-        for other, reason in {
-            "additive slate": "relative bounds need weights that are never negative",
-            "method without ratios": "only method='mixture' and 'logarithmic-smoothing' bound ratios",
-            "many candidates": "each candidate would have a table of its own, which is too much for more than 20",
-            "power": "it forecasts the improvement in units",
-            "profile": "it is about the improvement in units",
-        }.items()
-    },
+    ("in per cent | tipping factor", "additive slate"): "relative bounds need weights that are never negative",
+    ("in per cent | tipping factor", "method without ratios"): "only 'mixture' and 'logarithmic-smoothing' bound ratios",
+    ("in per cent | tipping factor", "many candidates"): "tables of more than 20 candidates would be too large",
+    ("in per cent | tipping factor", "power"): "it forecasts the improvement in units",
+    ("in per cent | tipping factor", "profile"): "it is about the improvement in units",
     ("in per cent", "range below 0"): "percentages are not defined where a reward, or a cost, may be negative",
     ("in per cent", "range above 0"): "per cent count from 0, where the range must begin; declare a range from 0",
     ("in per cent", "filled-up costs"): "clusters are filled up with rounds of the largest cost, of which per cent mean "
@@ -98,15 +86,13 @@ NOT_TOGETHER: Mapping[tuple[str, str], str] = {
     "level that is fixed before; use many='simultaneous', or method='mixture'",
     ("power", "method without forecast"): "only the methods 'mixture' and 'blocks' are forecast",
     ("profile", "method without a mixture"): "a profile shows the smoothings of a mixture; use method='mixture'",
-    # Questions.
+    # Questions, engines and doors.
     ("by segments", "counted before sampling"): "the number of rounds before sampling is known of the whole log, not of "
     "each segment; split the log first, each part with its own number",
-    ("by segments", "balanced loggers"): "balanced weights hold at the counts of the whole log, not at those of a segment; "
-    "leave by= out, or declare logger_shares= if the logger of each round was drawn at random",
+    ("by segments | tests by segments", "balanced loggers"): "balanced weights hold at the counts of the whole log, not at "
+    "those of a segment; leave by= out, or declare logger_shares= if the logger of each round was drawn at random",
     ("power", "sampled"): "it forecasts rounds like these, and what sampling dropped is not here",
     ("power", "balanced loggers"): "it looks at a growing log, which balanced weights do not allow",
-    ("tests by segments", "balanced loggers"): "balanced weights hold at the counts of the whole log, not at those of a "
-    "segment; leave by= out, or declare logger_shares= if the logger of each round was drawn at random",
     ("simulation", "clusters"): "it draws single rounds",
     ("simulation", "sampled"): "it draws single rounds, and what sampling dropped is not here",
     ("simulation", "labels"): "it draws rounds that carry their reward",
@@ -119,51 +105,43 @@ NOT_TOGETHER: Mapping[tuple[str, str], str] = {
     ("monitor", "refitted reward model"): "a monitor keeps sums, not rounds, so it cannot refit a model; give one that is "
     "fitted: models.fitted_on(other_logs) or models.given('column')",
     ("monitor", "array"): "an array lies beside one batch only; give a column or a function",
-    ("monitor", "torn clusters"): "a cluster that comes in pieces, some of them left out by where=, would go unnoticed; "
-    "keep the rounds that meet the condition in a log of their own",
-    ("monitor", "segments that occur"): "segments that are found on the way share delta by a number that grows; list them "
-    "in segments=",
-    ("parts", "torn clusters"): "a cluster that comes in pieces, some of them left out by where=, would go unnoticed; keep "
-    "the rounds that meet the condition in a log of their own",
-    ("parts", "method 'bootstrap'"): "every part numbers its rows anew, and resamples are drawn by these numbers; ask(logs) "
-    "answers of the whole log",
+    ("monitor | parts", "torn clusters"): "a cluster that comes in pieces, some of them left out by where=, would go "
+    "unnoticed; keep the rounds that meet the condition in a log of their own",
+    ("monitor", "segments that occur"): "segments found on the way share delta by a growing number; list them in segments=",
+    ("parts", "method 'bootstrap'"): "every part numbers its rows anew, and resamples are drawn by these numbers; "
+    "ask(logs) answers of the whole log",
     ("parts", "power"): "every part numbers its rows anew, and a forecast is made from blocks of rows by their number; "
     "ask(logs) answers of the whole log",
     ("parts", "planned number of rounds"): "a part does not tell how many rounds there will be; use the default grid, or "
     "name a smoothing",
     ("monitor", "planned number of rounds"): "a growing log has no number of rounds to plan for; use the default grid, or "
     "name a smoothing",
-    ("database", "control by weights"): "it adds up plain columns in one query; bring the rows here first, logs.here(), or "
-    "read the log as files",
-    ("database", "margin in per cent"): "no table of weights is kept there; bring the rows here first, logs.here(), or give "
-    "the margin in the units of the reward",
-    ("parts", "dealt by rows"): "every part numbers its rows anew, so the first rows of all would lie in one block; declare "
-    "id=, a column that tells rounds apart",
+    ("database", "control by weights | log propensities | density | wins | loggers | settled rewards | distributions | "
+     "actions | counted actions | clusters | sampled | labels | policy that is no column | control by a reward model | "
+     "what databases do not add up"): "it adds up plain columns in one query; bring the rows here first, "
+     "logs.here(), or read the log as files",
+    ("database", "margin in per cent"): "no table of weights is kept there; bring the rows here first, logs.here(), or "
+    "give the margin in the units of the reward",
+    ("parts", "dealt by rows"): "every part numbers its rows anew, so the first rows of all would lie in one block; "
+    "declare id=, a column that tells rounds apart",
     ("learning", "clusters"): "a policy is learned from single rounds",
     ("learning", "sampled"): "a policy is learned from rounds that all count alike",
     ("learning", "labels"): "a policy is learned from rounds that carry their reward",
     ("learning", "embedding"): "a policy is learned over actions",
     ("learning", "loggers"): "a certificate for the rounds held out needs propensities that hold for them alone",
     ("learning", "settled rewards"): "rounds are cut by their place in the log; keep the settled ones in a log of their own",
-    # Engines.
-    **{
-        ("database", feature): reason
-        for reason, features in {
-            "it adds up plain columns in one query; bring the rows here first, logs.here(), or read the log as files": (
-                "log propensities", "density", "wins", "loggers", "settled rewards", "distributions", "actions",
-                "counted actions", "clusters", "sampled", "labels", "policy that is no column",
-                "control by a reward model", "what databases do not add up",
-            ),
-            "a database does not number its rows, so blocks need id= there: a column that tells rounds apart": (
-                "dealt by rows",
-            ),
-        }.items()
-        for feature in features
-    },
-    ("Spark", "what needs the order of the rows"): "Spark has no order of rows; bring them here first, logs.here(), or read "
-    "the log as files",
+    ("database", "dealt by rows"): "a database does not number its rows, so blocks need id= there: a column that tells "
+    "rounds apart",
+    ("Spark", "what needs the order of the rows"): "Spark has no order of rows; bring them here first, logs.here(), or "
+    "read the log as files",
     ("parts", "what needs the order of the rows"): "parts have no order; ask(logs) answers of the whole log",
 }  # fmt: skip
+NOT_TOGETHER: Mapping[tuple[str, str], str] = {
+    (one, other): reason
+    for (ones, others), reason in _TABLE.items()
+    for one in ones.split(" | ")
+    for other in others.split(" | ")
+}
 """Two features, and why they do not go together."""
 
 NEEDS: Mapping[str, tuple[tuple[str, ...], str]] = {

@@ -105,7 +105,9 @@ class Question:
             raise UsageError(f"{self.kind} takes one policy, but was given {len(self.policies)}; use select for several.")
         object.__setattr__(self, "counts_rounds", self.method.counts_rounds)
         self.check_fields()
-        limits = {name: self.declaration.unit.limits(policy.limits) for name, policy in self.everyone.items()}
+        unit, limits = self.declaration.unit, {name: policy.limits for name, policy in self.everyone.items()}
+        if unit.multiplies:
+            limits = {name: unit.limits(of_each) for name, of_each in limits.items()}
         object.__setattr__(self, "limits", limits)
         features = self.features
         if capabilities.refusals(features):

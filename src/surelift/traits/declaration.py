@@ -19,7 +19,7 @@ from surelift.traits.labels import Labels
 from surelift.traits.loggers import Loggers
 from surelift.traits.propensity import Propensity
 from surelift.traits.reward import Reward
-from surelift.traits.trait import FieldOfTrait, Trait, derived, fields_of, given, one_column, read_back, texts
+from surelift.traits.trait import FieldOfTrait, Fields, Trait, column, derived, fields_of, given, read_back, texts
 from surelift.traits.units import Clusters, EachRow, Steps
 from surelift.traits.which import REMEDY, Every, Where
 
@@ -41,7 +41,7 @@ def column_names(name: str, columns: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Declaration:
+class Declaration(Fields):
     """Everything known about a log before reading it."""
 
     propensity: Propensity
@@ -53,12 +53,8 @@ class Declaration:
         "Columns known before the action.", "COL,COL,...", column_names, read="split", role="contexts", before=True,
         array=True,
     )  # fmt: skip
-    time: str | None = given(
-        "Column of the time of the decision.", "COL", one_column, feature="time", role="time", before=True, array=True
-    )
-    id: str | None = given(
-        "Column that tells rounds apart: no id may come twice.", "COL", one_column, feature="id", role="id", array=True
-    )
+    time: str | None = column("time", "Column of the time of the decision.", feature="time", before=True)
+    id: str | None = column("id", "Column that tells rounds apart: no id may come twice.", feature="id")
     assumes: tuple[str, ...] = given(
         "Assumptions of your own, which every answer then states.", "", texts, default=(), read=""
     )
@@ -73,14 +69,6 @@ class Declaration:
     """Every row is a unit that stands for itself, and carries its reward."""
     is_complete: bool = derived()
     """Nothing has to be found in a first pass."""
-    flat: Mapping[str, Any] = derived()
-    """As ``Logs`` takes it; without what is at its default."""
-    features: frozenset[str] = derived()
-    """What the table of capabilities knows these logs by."""
-    columns: tuple[tuple[str, str], ...] = derived()
-    """Every column with a role, as (role, column) pairs."""
-    hidden: Mapping[str, str] = derived()
-    """The columns that a function must not see, each with its role: they tell of the outcome, or of what was drawn."""
     assumptions: tuple[str, ...] = derived()
     amounts: tuple[str, ...] = derived()
     """What amounts are about, where that is not a round."""
@@ -92,6 +80,8 @@ class Declaration:
     """The columns of ids that may not come again; true for those of units."""
     identifying: tuple[str, ...] = derived()
     """The columns whose entries are told apart: they must be of one kind throughout."""
+    dealt_by: tuple[str, ...] = derived()
+    """The column by which units are dealt into blocks, where not by the number of their row."""
     pushed: Condition | None = derived()
     """The condition by which a source may leave rows out: not before clusters are put together."""
 
@@ -125,40 +115,30 @@ class Declaration:
             raise UsageError([*reasons, f"{name}= belongs to {owners}, which these logs do not declare."][0])
         return declared
 
-    def __post_init__(self) -> None:
+    def derive(self) -> None:
         own, traits = vars(self), (self.propensity, self.reward, self.unit, self.kept, self.which)
-        unit, roles = self.unit.column, [(role, name) for role in ("time", "id") if (name := own[role]) is not None]
-        flat, features, hidden = dict[str, Any](), {role for role, _ in roles}, dict[str, str]()
-        columns, assumptions = [*[("contexts", name) for name in self.contexts or ()], *roles], list[str]()
-        for trait in traits:
-            flat |= trait.flat
-            features |= trait.features
-            columns += trait.columns
-            hidden |= trait.hidden
-            assumptions += trait.assumes
-        for name, about in OWN.items():
-            if own[name] is not None and own[name] != about.default:
-                flat[name] = own[name]
-        if {"cost", "filled-up clusters"} <= features:
-            features.add("filled-up costs")
-        ids, times = (() if self.id is None else (self.id,)), (() if self.time is None else (self.time,))
-        units = () if unit is None else (unit,)
+        unit, identifying = self.unit.column, [named for named in self.columns if named[0] != "contexts"]
+        units, ids, times = (() if name is None else (name,) for name in (unit, self.id, self.time))
         own.update(
             traits=traits, audits=tuple([trait for trait in traits if trait.is_audited]), scale=self.reward.scale,
             counted=self.unit.counted, plain=unit is None and not self.kept.scales and self.reward.known,
-            is_complete=self.reward.is_complete and self.propensity.is_complete,
-            flat=flat, features=frozenset(features), columns=tuple(columns), hidden=hidden, assumptions=tuple(assumptions),
-            times=times, identifying_roles=tuple(roles), identifying=(*ids, *times, *units, *self.which.chosen_by),
-            ids=(*[(name, False) for name in ids], *[(name, True) for name in units]),
-            pushed=self.which.condition if unit is None else None,
-            amounts=() if unit is None else self.unit.amounts(self.reward.scale),
+            is_complete=self.reward.is_complete and self.propensity.is_complete, assumptions=(), times=times,
+            amounts=self.unit.amounts(self.reward.scale) if units else (), identifying_roles=tuple(identifying),
+            identifying=(*ids, *times, *units, *self.which.chosen_by), pushed=None if units else self.which.condition,
+            dealt_by=units or ids, ids=(*[(name, False) for name in ids], *[(name, True) for name in units]),
         )  # fmt: skip
+        for trait in traits:
+            own["assumptions"] += trait.assumes
+            for merged in ("flat", "features", "hidden"):
+                own[merged] |= getattr(trait, merged)
+            own["columns"] += trait.columns
+        if {"cost", "filled-up clusters"} <= self.features:
+            own["features"] |= {"filled-up costs"}
         if capabilities.refusals(self.features):
             capabilities.check(self.features)
-        for name in self.which.chosen_by:
-            for role, column in self.columns:
-                if column == name and role not in KNOWN_BEFORE:
-                    raise UsageError(f"where= names {name!r}, declared as {role}: {REMEDY}.")
+        for role, name in self.columns if self.which.chosen_by else ():
+            if name in self.which.chosen_by and role not in KNOWN_BEFORE:
+                raise UsageError(f"where= names {name!r}, declared as {role}: {REMEDY}.")
         if self.contexts:
             self.require_visible(self.contexts, "contexts=")
 
@@ -171,12 +151,6 @@ class Declaration:
                 raise UsageError(
                     f"{subject} names {name!r}, the {self.hidden[name]}; a policy decides without it, and must not see it."
                 )
-
-    @property
-    def dealt_by(self) -> tuple[str, ...]:
-        """The column by which units are dealt into blocks, where not by the number of their row."""
-        dealing = self.id if self.unit.column is None else self.unit.column
-        return () if dealing is None else (dealing,)
 
     def units_of(self, rows: Callable[[], int]) -> int | None:
         """How many units there are, where the number of rows tells; None where they have to be counted."""

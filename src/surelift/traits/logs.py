@@ -167,11 +167,10 @@ class Logs:
             raise UsageError(
                 "rows of a query or a Spark data frame have no order, so they cannot be sliced; save them to a file first."
             )
-        first, last = whole("first", first, least=0), whole("last", last, least=0)
-        source, start, outer = self.source, 0, self.source
-        if isinstance(outer, Slice):
-            source, start, last = outer.source, outer.first, min(last, outer.last - outer.first)
-        return Logs.of(Slice(source, start + first, start + last), self.declaration)
+        first, last, source = whole("first", first, least=0), whole("last", last, least=0), self.source
+        if isinstance(source, Slice):
+            first, last, source = source.first + first, min(source.first + last, source.last), source.source
+        return Logs.of(Slice(source, first, last), self.declaration)
 
     def count(self) -> int:
         """How many rows the source has."""
@@ -229,7 +228,7 @@ class Logs:
             return f"the source has several columns {name!r}, so {role} cannot name one of them; rename all but one."
         if name in (unread := getattr(self.source, "unread", {})):
             return str(unread[name])
-        names = self.column_names()
+        names = list(self._names)
         near = get_close_matches(name, names, n=3, cutoff=0.5)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
@@ -248,26 +247,23 @@ def _name_arrays(arrays: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
     columns: dict[str, Any] = {}
     names: dict[str, Any] = {}
     for role, array in arrays.items():
-        if isinstance(array, str):
-            raise UsageError(f"{role}={array!r} names a column, but there is no source; use Logs(source, ...).")
-        if isinstance(array, Wins):
-            raise UsageError(f"wins names columns ({array.k!r}), but there is no source; use Logs(source, ...).")
+        if isinstance(array, str | Wins):
+            named = array if isinstance(array, str) else array.k
+            raise UsageError(f"{role}= names the column {named!r}, but there is no source; use Logs(source, ...).")
         if FLAT[role].shape.startswith(("N|", "P|")) and np.ndim(array) == 0:
             names[role] = array
-        elif role == "contexts":
+            continue
+        names[role], parts = role, {role: array}
+        if role == "contexts":
             matrix = array.to_frame() if hasattr(array, "to_frame") else array
-            if hasattr(matrix, "iloc"):
-                contexts = {f"x{i}": matrix.iloc[:, i] for i in range(matrix.shape[1])}
-            else:
+            if not hasattr(matrix, "iloc"):
                 matrix = as_numpy(matrix, "contexts")
                 matrix = matrix[:, None] if matrix.ndim == 1 else matrix
-                contexts = {f"x{i}": matrix[:, i] for i in range(matrix.shape[1])}
-            names[role] = list(contexts)
-            columns |= contexts
+            cut = matrix.iloc if hasattr(matrix, "iloc") else matrix
+            parts = {f"x{i}": cut[:, i] for i in range(matrix.shape[1])}
+            names[role] = list(parts)
         elif role == "loggers" and isinstance(array, Mapping):
-            names[role] = {logger: f"loggers.{logger}" for logger in array}
-            columns |= {f"loggers.{logger}": each for logger, each in array.items()}
-        else:
-            names[role] = role
-            columns[role] = array
+            parts = {f"loggers.{logger}": each for logger, each in array.items()}
+            names[role] = dict(zip(array, parts, strict=True))
+        columns |= parts
     return columns, names

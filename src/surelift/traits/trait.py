@@ -4,7 +4,7 @@ Its fields are declared once, each with its check, its help and the shape of its
 command line makes its flags of them, and a certificate stores them under their names.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, ClassVar, cast
@@ -113,28 +113,17 @@ def read_back(name: str, what: str, read: Callable[[Any], Any], description: Any
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trait:
-    """The base of all traits. A subclass has fields, and says what it makes of the rows."""
+class Fields:
+    """Fields that are checked when they are given, and what follows from them."""
 
-    slot: ClassVar[str]
-    named_by: ClassVar[tuple[str, ...]] = ()
-    """The fields of which one must be given for this trait to be meant; none for what is meant otherwise."""
-    refuses: ClassVar[Mapping[str, str]] = {}
-    """Why some fields, its base's or those of other traits in its slot, cannot be given with it."""
-    is_audited: ClassVar[bool] = False
-    """It is put to the test by what ``audit`` counts, which ``judge`` reads."""
-    audited_by_segment: ClassVar[bool] = False
-
-    flat: Mapping[str, Any] = derived()
-    """As ``Logs`` takes it; without what is at its default."""
+    flat: dict[str, Any] = derived()
+    """As ``Logs`` takes them; without what is at its default."""
     features: frozenset[str] = derived()
-    """What the table of capabilities knows it by."""
+    """What the table of capabilities knows them by."""
     columns: tuple[tuple[str, str], ...] = derived()
-    """Each column that it reads, behind its role."""
-    hidden: Mapping[str, str] = derived()
-    """The columns that a function must not see, each with what it is."""
-    assumes: tuple[str, ...] = derived(())
-    """What has to be true for an answer about such a log."""
+    """Every column that is named, behind its role."""
+    hidden: dict[str, str] = derived()
+    """The columns that a function must not see, each with what it is: they tell of the outcome, or of what was drawn."""
 
     def __post_init__(self) -> None:
         own, flat, features, columns, hidden = vars(self), dict[str, Any](), set[str](), list[Any](), dict[str, str]()
@@ -147,9 +136,8 @@ class Trait:
             if value != about.default:
                 flat[name] = value
                 features.add(about.feature)
-                if about.role:
-                    several = value if isinstance(value, tuple) else (value,)
-                    columns += [(about.role, each) for each in several if isinstance(each, str)]
+                several = value if isinstance(value, tuple) else (value,)
+                columns += [(about.role, each) for each in several if about.role and isinstance(each, str)]
                 if about.hidden and isinstance(value, str):
                     hidden[value] = about.hidden
         own.update(flat=flat, features=frozenset(features - {""}), columns=tuple(columns), hidden=hidden)
@@ -157,16 +145,32 @@ class Trait:
             raise UsageError(problem)
         self.derive()
 
-    def problems(self) -> Iterator[str]:
+    def problems(self) -> Iterable[str]:
         """Fields that are missing, or contradict each other."""
-        yield from ()
+        return ()
 
     def derive(self) -> None:
         """Fill in what follows from the fields."""
 
-    def judge(self, state: Any, level: float) -> Iterator[Finding]:
+
+@dataclass(frozen=True, kw_only=True)
+class Trait(Fields):
+    """The base of all traits. A subclass has fields, and says what it makes of the rows."""
+
+    slot: ClassVar[str]
+    named_by: ClassVar[tuple[str, ...]] = ()
+    """The fields of which one must be given for this trait to be meant; none for what is meant otherwise."""
+    refuses: ClassVar[Mapping[str, str]] = {}
+    """Why some fields, its base's or those of other traits in its slot, cannot be given with it."""
+    is_audited: ClassVar[bool] = False
+    """It is put to the test by what ``audit`` counts, which ``judge`` reads."""
+    audited_by_segment: ClassVar[bool] = False
+    assumes: tuple[str, ...] = derived(())
+    """What has to be true for an answer about such a log."""
+
+    def judge(self, state: Any, level: float) -> Iterable[Finding]:
         """What speaks against it in what was counted to put it to the test."""
-        yield from ()
+        return ()
 
     def remarks_on(self, state: Any) -> tuple[str, ...]:
         """What an answer says of what was counted to put it to the test."""

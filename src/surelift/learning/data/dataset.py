@@ -187,7 +187,7 @@ def _read(
             out = None if into is None else into[number][first : first + rounds.size - skip]
             logging = rounds.shares
             examples = Examples(
-                None, rounds.action, rounds.reward, rounds.propensity,
+                None, rounds.decisions.action, rounds.reward, rounds.propensity,
                 None if logging is None else logging.values.reshape(-1, actions),
                 None if predictor is None else predictor.predictions(rounds).values.reshape(-1, actions),
                 None if logging is None else rounds.overstated,
