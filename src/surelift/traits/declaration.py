@@ -60,26 +60,18 @@ class Declaration(Fields):
     )
 
     traits: tuple[Trait, ...] = derived()
-    audits: tuple[Trait, ...] = derived()
-    """The traits that are put to the test by what was counted of them."""
+    audits: tuple[Trait, ...] = derived()  # the traits that are put to the test by what was counted of them
     scale: Scale = derived()
-    counted: Literal["rounds", "clusters"] = derived()
-    """The unit a bound counts in these logs."""
-    plain: bool = derived()
-    """Every row is a unit that stands for itself, and carries its reward."""
-    is_complete: bool = derived()
-    """Nothing has to be found in a first pass."""
+    counted: Literal["rounds", "clusters"] = derived()  # the unit a bound counts in these logs
+    plain: bool = derived()  # every row is a unit that stands for itself, and carries its reward
+    is_complete: bool = derived()  # nothing has to be found in a first pass
     assumptions: tuple[str, ...] = derived()
-    amounts: tuple[str, ...] = derived()
-    """What amounts are about, where that is not a round."""
-    times: tuple[str, ...] = derived()
-    """The column of times, where there is one."""
+    amounts: tuple[str, ...] = derived()  # what amounts are about, where that is not a round
+    times: tuple[str, ...] = derived()  # the column of times, where there is one
     identifying_roles: tuple[tuple[str, str], ...] = derived()
     """The columns without which a row is refused, and which tell rounds apart that are alike otherwise."""
-    ids: tuple[tuple[str, bool], ...] = derived()
-    """The columns of ids that may not come again; true for those of units."""
-    identifying: tuple[str, ...] = derived()
-    """The columns whose entries are told apart: they must be of one kind throughout."""
+    ids: tuple[tuple[str, bool], ...] = derived()  # the columns of ids that may not come again; true for those of units
+    identifying: tuple[str, ...] = derived()  # the columns whose entries are told apart: they must be of one kind throughout
     dealt_by: tuple[str, ...] = derived()
     """The column by which units are dealt into blocks, where not by the number of their row."""
     pushed: Condition | None = derived()
@@ -111,8 +103,8 @@ class Declaration(Fields):
             if name not in FLAT:
                 raise TypeError(f"Logs has no argument {name!r}.")
             owners = ", ".join([kind.__name__ for kinds in SLOTS.values() for kind in kinds if name in fields_of(kind)])
-            reasons = [trait.refuses[name] for trait in declared.traits if name in trait.refuses]
-            raise UsageError([*reasons, f"{name}= belongs to {owners}, which these logs do not declare."][0])
+            belongs = f"{name}= belongs to {owners}, which these logs do not declare."
+            raise UsageError(next((each.refuses[name] for each in declared.traits if name in each.refuses), belongs))
         return declared
 
     def derive(self) -> None:

@@ -29,7 +29,7 @@ def an_embedding(name: str, value: Any) -> Embedding:
 class Distribution(Propensity):
     """The vector says what the propensity is; where that is recorded too, the two are held against each other."""
 
-    named_by = ("logging",)
+    named_by = ("logging", "embedding")
     logging: str | tuple[str, ...] = given(
         "Production's whole distribution: a list column, or one column per action.", "COL[,COL...]", texts,
         read="columns", role="logging", array=True, feature="distributions",
@@ -44,6 +44,8 @@ class Distribution(Propensity):
 
     def problems(self) -> Iterator[str]:
         yield from super().problems()
+        if self.logging is None:
+            yield "an embedding needs production's full distribution over the actions, in logging=."
         if not self.logging:
             yield "logging= names no column; give a column of vectors, or a list with one column per action."
         if self.action is None:

@@ -1,8 +1,8 @@
 """The kept slot: what of the log is here? All of it, or what was kept of it by chance."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -24,11 +24,9 @@ NEED_CHANCE = (
 @dataclass(frozen=True, kw_only=True)
 class All(Trait):
     slot = "kept"
-    refuses: ClassVar[Mapping[str, str]] = {"rounds_before_sampling": NEED_CHANCE}
     assumes: tuple[str, ...] = derived((ONCE,))
 
-    scales: bool = derived(False)
-    """A unit stands for all of its kind, those that were dropped too."""
+    scales: bool = derived(False)  # a unit stands for all of its kind, those that were dropped too
 
     def read(self, rows: Rows, units: Units) -> FloatArray | None:
         """How likely each unit was to be kept; None where all were."""
@@ -41,7 +39,7 @@ class All(Trait):
 
 @dataclass(frozen=True, kw_only=True)
 class Sampled(All):
-    named_by = ("keep_probability",)
+    named_by = ("keep_probability", "rounds_before_sampling")
     keep_probability: str = column(
         "keep_probability", "Column of the probability with which a round was kept, if the log was sampled.", rare=True,
         hidden=True, feature="sampled",
@@ -49,7 +47,10 @@ class Sampled(All):
     rounds_before_sampling: int | None = given(
         "Number of rounds before sampling.", "N", whole_number, rare=True, read="whole", feature="counted before sampling"
     )
-    refuses: ClassVar[Mapping[str, str]] = {}
+
+    def problems(self) -> Iterator[str]:
+        if self.keep_probability is None:
+            yield NEED_CHANCE
 
     def derive(self) -> None:
         # With the number of rounds before sampling lost, those kept are a log as they stand.

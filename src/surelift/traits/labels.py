@@ -1,9 +1,9 @@
 """The reward slot, where only rounds drawn with a known probability carry their reward, and all carry a score."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,13 +15,17 @@ from surelift.logs.faults import Finding
 from surelift.logs.rewards import LabelledLine
 from surelift.logs.rows import Rows
 from surelift.traits.propensity import SMALLEST
-from surelift.traits.reward import LABELS_TOGETHER, Reward
+from surelift.traits.reward import Reward
 from surelift.traits.trait import column, given
 
 if TYPE_CHECKING:
     from surelift.batch import Batch
     from surelift.statistics.statistic import Groups
 
+LABELS_TOGETHER = (
+    "score= and label_probability= go together: all rounds carry a score, and those drawn with that probability carry the "
+    "reward. State the probability of the draw, not the share of rounds with a label."
+)
 DRAWN = (
     "every round was drawn to be labelled by a coin of its own, with the stated label_probability, whatever its reward and "
     "the rounds after it; all that were drawn have their reward, and no others"
@@ -42,7 +46,7 @@ def probability_or_column(name: str, value: Any) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Labels(Reward):
-    named_by = ("score",)
+    named_by = ("score", "label_probability")
     known = False
     score: str = column(
         "score", "Column of a score that every round has, in units of the reward, where few rounds are labelled.", rare=True,
@@ -52,13 +56,12 @@ class Labels(Reward):
         "Probability with which a round was drawn to be labelled.", "P|COL", probability_or_column, rare=True,
         read="number_or_text", role="label_probability", hidden="label_probability", array=True,
     )  # fmt: skip
-    refuses: ClassVar[Mapping[str, str]] = {}
     is_audited = True
     audited_by_segment = True
 
     def problems(self) -> Iterator[str]:
         yield from super().problems()
-        if self.label_probability is None:
+        if self.score is None or self.label_probability is None:
             yield LABELS_TOGETHER
         if self.score in (self.reward, self.cost):
             yield (

@@ -89,8 +89,7 @@ class Loggers(Propensity):
         "The chances with which the logger of each round was drawn, if it was.", "A=P,B=P", _shares, rare=True,
         read="numbers_by_name",
     )  # fmt: skip
-    contexts: tuple[str, ...] | None = None
-    """Those that the loggers must all have met alike."""
+    contexts: tuple[str, ...] | None = None  # those that the loggers must all have met alike
     refuses: ClassVar[Mapping[str, str]] = {
         name: f"{name}= cannot be given with loggers=, which determine the propensity of single rounds."
         for name in ("propensity", "log_propensity", "logging", "embedding")

@@ -1,7 +1,7 @@
 """The propensity slot: with what probability was the logged action taken? Here as it was recorded, or its logarithm."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -78,21 +78,13 @@ class Propensity(Trait):
         "log_propensity", "Column of the natural logarithm of the propensity, instead of --propensity.", rare=True,
         hidden=True, feature="log propensities",
     )  # fmt: skip
-    refuses: ClassVar[Mapping[str, str]] = {
-        "embedding": "an embedding needs production's full distribution over the actions, in logging=."
-    }
-    is_recorded: ClassVar[bool] = True
-    """It is in a column of its own, and cannot be left out."""
+    is_recorded: ClassVar[bool] = True  # it is in a column of its own, and cannot be left out
 
-    recipe: Recipe | None = derived()
-    """How a loop over plain columns reads the propensity; None where there is more to it."""
+    recipe: Recipe | None = derived()  # how a loop over plain columns reads the propensity; None where there is more to it
     doubts: tuple[str, ...] = derived(())
-    tested_contexts: tuple[str, ...] = derived(())
-    """Contexts that are read to test what was declared."""
-    asks_contexts: bool = derived(False)
-    """A function of the user's is asked about every batch."""
-    is_complete: bool = derived(True)
-    """Nothing has to be counted first."""
+    tested_contexts: tuple[str, ...] = derived(())  # contexts that are read to test what was declared
+    asks_contexts: bool = derived(False)  # a function of the user's is asked about every batch
+    is_complete: bool = derived(True)  # nothing has to be counted first
 
     def problems(self) -> Iterator[str]:
         if self.actions is not None and self.action_count not in (None, len(self.actions)):

@@ -1,6 +1,6 @@
 """The reward slot: what did each decision earn, or cost, and when is that final?"""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -13,14 +13,10 @@ from surelift.logs import faults
 from surelift.logs.batch import TableBatch
 from surelift.logs.rewards import RewardLine, Scale
 from surelift.logs.rows import Rows
-from surelift.traits.settled import AS_OF_NEEDED, duration, keeping_settled, moment, settled_assumption, younger_words
+from surelift.traits.settled import AS_OF_NEEDED, duration, keeping_settled, length_text, moment
 from surelift.traits.trait import Recipe, Trait, anything, column, derived, given
 
 UNIT_RANGE = (0.0, 1.0)
-LABELS_TOGETHER = (
-    "score= and label_probability= go together: all rounds carry a score, and those drawn with that probability carry the "
-    "reward. State the probability of the draw, not the share of rounds with a label."
-)
 
 
 def two_numbers(name: str, reward_range: Any) -> tuple[float, float]:
@@ -36,8 +32,7 @@ def two_numbers(name: str, reward_range: Any) -> tuple[float, float]:
 @dataclass(frozen=True, kw_only=True)
 class Reward(Trait):
     slot = "reward"
-    known: ClassVar[bool] = True
-    """Every row carries its reward."""
+    known: ClassVar[bool] = True  # every row carries its reward
     reward: str | None = column("reward", "Column of the reward.", hidden=True)
     cost: str | None = column("cost", "Column of the cost, instead of a reward.", hidden=True, feature="cost")
     reward_range: tuple[float, float] = given(
@@ -52,16 +47,12 @@ class Reward(Trait):
         "The moment at which rewards were joined; by default the newest time, if times are moments.", "TIME", anything,
         rare=True,
     )  # fmt: skip
-    time: str | None = None
-    """The column by which age is measured."""
-    refuses: ClassVar[Mapping[str, str]] = {"label_probability": LABELS_TOGETHER}
+    time: str | None = None  # the column by which age is measured
 
     scale: Scale = derived()
-    name: str = derived()
-    """The column of rewards, or of costs."""
+    name: str = derived()  # the column of rewards, or of costs
     subject: str = derived()
-    recipe: Recipe | None = derived()
-    """How a loop over plain columns reads the reward; None where there is more to it."""
+    recipe: Recipe | None = derived()  # how a loop over plain columns reads the reward; None where there is more to it
     is_complete: bool = derived(True)
 
     def problems(self) -> Iterator[str]:
@@ -83,10 +74,13 @@ class Reward(Trait):
         if low != 0.0:
             own["features"] |= {"range below 0" if low < 0.0 else "range above 0"}
         if self.settled_after is not None:
-            own["is_complete"] = self.as_of is not None
+            age, own["is_complete"] = length_text(self.settled_after), self.as_of is not None
+            waited = f"a round was counted {age} after its decision, or later, whatever its reward: by then it is final"
             if self.as_of is not None:
-                own["as_of"] = own["flat"]["as_of"] = moment(self.as_of, self.settled_after)
-            own["assumes"] += (settled_assumption(self.settled_after, self.as_of),)
+                own["as_of"] = own["flat"]["as_of"] = as_of = moment(self.as_of, self.settled_after)
+                until = f"{age} before {length_text(as_of)}"
+                waited = f"only rounds up to {until} are judged, whatever their rewards: by then they are final"
+            own["assumes"] += (waited,)
 
     def of_column(self, column: str, reward_range: tuple[float, float], *, is_cost: bool) -> "Reward":
         """What another column earned, of which every round has one."""
@@ -115,7 +109,9 @@ class Reward(Trait):
 
     def remarks(self, left_out: int, judged: int) -> tuple[str, ...]:
         """What is said of the rounds that were left out, where there are any."""
-        return (younger_words(self.settled_after, self.as_of, left_out, judged),) if left_out else ()
+        age, as_of = length_text(self.settled_after), length_text(self.as_of)
+        said = f"{left_out:,} of {left_out + judged:,} rounds were younger than {age} at {as_of}, and were left out."
+        return (said,) if left_out else ()
 
 
 def read_rewards(rows: Rows, name: str, scale: Scale, reason: faults.Reason) -> FloatArray:

@@ -159,17 +159,5 @@ def as_moment(latest: int | None) -> str:
     return (_EPOCH + timedelta(microseconds=latest)).isoformat()
 
 
-def younger_words(after: Any, as_of: Any, left_out: int, judged: int) -> str:
-    of = f"{left_out:,} of {left_out + judged:,} rounds"
-    return f"{of} were younger than {_words(after)} at {_words(as_of)}, and were left out."
-
-
-def settled_assumption(after: str | float, as_of: str | float | None) -> str:
-    if as_of is None:
-        return f"a round was counted {_words(after)} after its decision, or later, whatever its reward: by then it is final"
-    until = f"{_words(after)} before {_words(as_of)}"
-    return f"only rounds up to {until} are judged, whatever their rewards: by then they are final"
-
-
-def _words(value: str | float | None) -> str:
+def length_text(value: str | float | None) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

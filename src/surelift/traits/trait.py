@@ -21,27 +21,17 @@ class FieldOfTrait:
     """What a field says of itself."""
 
     help: str
-    shape: str
-    """Of a flag's value: COL, N|COL; nothing for a switch."""
-    check: Check
-    """Not asked of a text where the field names a column."""
+    shape: str  # of a flag's value: COL, N|COL; nothing for a switch
+    check: Check  # not asked of a text where the field names a column
     default: Any = None
-    feature: str = ""
-    """As which the table of capabilities knows logs that declare it."""
-    rare: bool = False
-    """Listed by help among the less usual."""
-    read: str = "text"
-    """How a flag's text becomes the value: a name in ``cli.flag``; empty where there is no flag."""
-    role: str = ""
-    """What the columns it names are called; empty where it names none."""
-    hidden: str = ""
-    """What a function must not see there; empty where it may."""
-    before: bool = False
-    """Its columns are known before the action."""
-    array: bool = False
-    """It may be given as an array, without a source."""
-    flag: str = ""
-    """What its flag is called, where that is not its own name."""
+    feature: str = ""  # as which the table of capabilities knows logs that declare it
+    rare: bool = False  # listed by help among the less usual
+    read: str = "text"  # how a flag's text becomes the value: a name in ``cli.flag``; empty where there is no flag
+    role: str = ""  # what the columns it names are called; empty where it names none
+    hidden: str = ""  # what a function must not see there; empty where it may
+    before: bool = False  # its columns are known before the action
+    array: bool = False  # it may be given as an array, without a source
+    flag: str = ""  # what its flag is called, where that is not its own name
 
 
 def given(help: str, shape: str, check: Check, *, default: Any = None, **more: Any) -> Any:
@@ -116,12 +106,9 @@ def read_back(name: str, what: str, read: Callable[[Any], Any], description: Any
 class Fields:
     """Fields that are checked when they are given, and what follows from them."""
 
-    flat: dict[str, Any] = derived()
-    """As ``Logs`` takes them; without what is at its default."""
-    features: frozenset[str] = derived()
-    """What the table of capabilities knows them by."""
-    columns: tuple[tuple[str, str], ...] = derived()
-    """Every column that is named, behind its role."""
+    flat: dict[str, Any] = derived()  # as ``Logs`` takes them; without what is at its default
+    features: frozenset[str] = derived()  # what the table of capabilities knows them by
+    columns: tuple[tuple[str, str], ...] = derived()  # every column that is named, behind its role
     hidden: dict[str, str] = derived()
     """The columns that a function must not see, each with what it is: they tell of the outcome, or of what was drawn."""
 
@@ -162,11 +149,9 @@ class Trait(Fields):
     """The fields of which one must be given for this trait to be meant; none for what is meant otherwise."""
     refuses: ClassVar[Mapping[str, str]] = {}
     """Why some fields, its base's or those of other traits in its slot, cannot be given with it."""
-    is_audited: ClassVar[bool] = False
-    """It is put to the test by what ``audit`` counts, which ``judge`` reads."""
+    is_audited: ClassVar[bool] = False  # it is put to the test by what ``audit`` counts, which ``judge`` reads
     audited_by_segment: ClassVar[bool] = False
-    assumes: tuple[str, ...] = derived(())
-    """What has to be true for an answer about such a log."""
+    assumes: tuple[str, ...] = derived(())  # what has to be true for an answer about such a log
 
     def judge(self, state: Any, level: float) -> Iterable[Finding]:
         """What speaks against it in what was counted to put it to the test."""
@@ -185,8 +170,7 @@ class Recipe:
     least: float = 0.0
     most: float = 1.0
     zero: float = 0.0
-    divisor: float = 1.0
-    """(value - zero) / divisor."""
+    divisor: float = 1.0  # (value - zero) / divisor
 
 
 def _fields_of(kind: type[Any]) -> Mapping[str, FieldOfTrait]:

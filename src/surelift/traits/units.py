@@ -1,6 +1,6 @@
 """The unit slot: what counts as one? Every row; the rows of a cluster; or those of a sequence, each decided after others."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -51,17 +51,13 @@ class EachRow(Trait):
     """Every round is a unit."""
 
     slot = "unit"
-    refuses: ClassVar[Mapping[str, str]] = {"cluster_size": NEED_CLUSTER, "cluster_max": NEED_CLUSTER}
     assumes: tuple[str, ...] = derived((LATER_ACTIONS.format(""),))
     counted: ClassVar[Literal["rounds", "clusters"]] = "rounds"
-    multiplies: ClassVar[bool] = False
-    """The weight of a row is that of all decisions up to it."""
-    column: str | None = derived()
-    """The column that tells units apart, whose ids may not come again."""
+    multiplies: ClassVar[bool] = False  # the weight of a row is that of all decisions up to it
+    column: str | None = derived()  # the column that tells units apart, whose ids may not come again
     sums_up: bool = derived(True)
     """Shares of amounts are those of the total; not where clusters of unequal sizes count once each."""
-    order: tuple[str, ...] = derived(())
-    """The column of units, and those that order the rows of one."""
+    order: tuple[str, ...] = derived(())  # the column of units, and those that order the rows of one
 
     def limits(self, limits: Limits) -> Limits:
         """How far weights can lie from 1, given how far those of single decisions can."""
@@ -79,7 +75,7 @@ class EachRow(Trait):
 class Clusters(EachRow):
     """Rounds that belong together, such as those of a user, are one unit, and count as the mean of them."""
 
-    named_by = ("cluster",)
+    named_by: ClassVar[tuple[str, ...]] = ("cluster", "cluster_size", "cluster_max")
     cluster: str = column(
         "cluster", "Column of the user, session or slate; its rounds count as one, and must follow each other. Needs one of "
         "the two flags below.", before=True, feature="clusters",
@@ -92,13 +88,13 @@ class Clusters(EachRow):
         "The most rounds a cluster can have, if sizes are not known in advance.", "N", whole_number, read="whole",
         feature="filled-up clusters",
     )  # fmt: skip
-    refuses: ClassVar[Mapping[str, str]] = {}
     counted = "clusters"
     others: ClassVar[str] = ", with the other rounds of the cluster as production played them"
-    most: int | None = derived()
-    """The most rounds of a cluster, where that is one number declared in advance."""
+    most: int | None = derived()  # the most rounds of a cluster, where that is one number declared in advance
 
     def problems(self) -> Iterator[str]:
+        if self.cluster is None:
+            yield NEED_CLUSTER
         if (self.cluster_size is None) == (self.cluster_max is None):
             yield NEED_ONE
 

@@ -22,11 +22,9 @@ def condition_text(name: str, where: Any) -> str:
 @dataclass(frozen=True, kw_only=True)
 class Every(Trait):
     slot = "which"
-    chosen_by: tuple[str, ...] = derived(())
-    """The columns of the condition that rounds must meet."""
+    chosen_by: tuple[str, ...] = derived(())  # the columns of the condition that rounds must meet
     condition: Condition | None = derived()
-    words: str = derived("")
-    """The condition, as it was given."""
+    words: str = derived("")  # the condition, as it was given
 
     def remarks(self, excluded: int, met: int) -> tuple[str, ...]:
         """What is said of the rounds that do not meet the condition, where there are any."""
