@@ -8,7 +8,7 @@ engines see this and nothing else, so each of them works for every log. It is re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -48,11 +48,9 @@ class Batch:
         self.rows, self.declared = Rows(logs, table), logs.declaration
         self.size = self.rows.size
         self.asked, self._outcomes = policies, outcomes
-        self.outcome: RewardColumn | None = None
-        """What the rounds are judged by, where that is not their own reward."""
+        self.outcome: RewardColumn | None = None  # what the rounds are judged by, where that is not their own reward
         self.predictor: Any = None
-        self.is_read = False
-        """Columns were turned into numbers of their own, and not only added up as they lie in memory."""
+        self.is_read = False  # columns were turned into numbers of their own, and not only added up as they lie in memory
         self._terms: dict[tuple[Pieces, RewardColumn | None], FloatArray] = {}
         if self.declared.unit.column is None:
             self.units = Units(self.size)
@@ -116,8 +114,7 @@ class Batch:
         if self.predictor is None:
             return None
         with self.rows.hashes.at(Stage.OUTCOMES):
-            found: Vectors = self.predictor.predictions(self)
-            return found
+            return cast(Vectors, self.predictor.predictions(self))
 
     @cached_property
     def identified(self) -> bool:
@@ -194,8 +191,7 @@ class Batch:
         """What stands for each row that a unit lacks: one that earned nothing."""
         of = self.weights if weights is None and self.units.multiplies else weights or {}
         after = {policy: self.units.after(of.get(policy)) for policy, *_ in pieces}
-        found: End = ends_of(pieces, after)[0]
-        return found
+        return cast(End, ends_of(pieces, after)[0])
 
     @cached_property
     def overstated(self) -> FloatArray:
@@ -209,8 +205,7 @@ class Batch:
         vectors = self.policies[policy].vectors
         if vectors is None:
             raise UsageError(
-                f"policy {policy!r} must be given as a vector over actions: an estimate with a reward model asks what it "
-                "would have done, not only how likely the logged action was."
+                f"policy {policy!r} must be given as a vector over actions: a reward model judges what it would have done."
             )
         differ = vectors.lengths != self.predicted.lengths
         if differ.any():

@@ -74,8 +74,7 @@ _TABLE: Mapping[tuple[str, str], str] = {
     ("in per cent | tipping factor", "profile"): "it is about the improvement in units",
     ("in per cent", "range below 0"): "percentages are not defined where a reward, or a cost, may be negative",
     ("in per cent", "range above 0"): "per cent count from 0, where the range must begin; declare a range from 0",
-    ("in per cent", "filled-up costs"): "clusters are filled up with rounds of the largest cost, of which per cent mean "
-    "nothing; give cluster_size=",
+    ("in per cent", "filled-up costs"): "clusters are filled up with rounds of the largest cost; give cluster_size=",
     ("margin in per cent", "report"): "its course and its forecasts are in units; compare the candidate by itself",
     ("margin in per cent", "several outcomes"): "each outcome has a claim of its own, at_least= or at_most_worse=",
     # Methods and questions.

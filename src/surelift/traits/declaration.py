@@ -163,7 +163,10 @@ class Declaration(Fields):
 
     def judged_by(self, column: str, reward_range: tuple[float, float], *, is_cost: bool) -> "Declaration":
         """The same decisions, judged by another outcome column, which every round has."""
-        return replace(self, reward=self.reward.of_column(column, reward_range, is_cost=is_cost))
+        own = self.reward
+        role: Any = {"cost" if is_cost else "reward": column}
+        settled: Any = {"settled_after": own.settled_after, "as_of": own.as_of, "time": self.time}
+        return replace(self, reward=Reward(**role, reward_range=reward_range, **settled))
 
     def declared(self, **changes: Any) -> "Declaration":
         """The same with other values of these keywords."""

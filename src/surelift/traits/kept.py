@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from surelift.arrays import FloatArray
-from surelift.errors import LogsError
+from surelift.errors import LogsError, whole
 from surelift.logs import faults
 from surelift.logs.rows import Rows
 from surelift.logs.units import Units
 from surelift.traits.propensity import SMALLEST
-from surelift.traits.trait import Trait, column, derived, given, whole_number
+from surelift.traits.trait import Trait, column, derived, given
 
 ONCE = "no round comes twice, and none was left out because of its action or its reward"
 NEED_CHANCE = (
@@ -45,7 +45,7 @@ class Sampled(All):
         hidden=True, feature="sampled",
     )  # fmt: skip
     rounds_before_sampling: int | None = given(
-        "Number of rounds before sampling.", "N", whole_number, rare=True, read="whole", feature="counted before sampling"
+        "Number of rounds before sampling.", "N", whole, rare=True, read="whole", feature="counted before sampling"
     )
 
     def problems(self) -> Iterator[str]:

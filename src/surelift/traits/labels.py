@@ -86,17 +86,15 @@ class Labels(Reward):
         subject = f"score {self.score!r}"
         score, _ = rows.numbers(self.score, subject)
         rows.refuse_outside(f"{subject}, {limits}", faults.SCORE, score, scale.low, scale.high)
-        probability = self._probability(rows)
+        if not isinstance(self.label_probability, str):
+            probability = np.full(rows.size, self.label_probability)
+        else:
+            subject = f"label_probability {self.label_probability!r}"
+            probability, tolerance = rows.numbers(self.label_probability, subject)
+            rows.refuse_outside(subject, faults.LABEL_PROBABILITY, probability, SMALLEST, 1.0 + tolerance)
+            probability = np.minimum(probability, 1.0)
         rows.refuse(self.subject, faults.LABEL_MISSING, missing & (probability >= 1.0), None)
         return LabelledLine(scale.unit(reward), ~missing, probability, scale.unit(score))
-
-    def _probability(self, rows: Rows) -> FloatArray:
-        if not isinstance(self.label_probability, str):
-            return np.full(rows.size, self.label_probability)
-        subject = f"label_probability {self.label_probability!r}"
-        probability, tolerance = rows.numbers(self.label_probability, subject)
-        rows.refuse_outside(subject, faults.LABEL_PROBABILITY, probability, SMALLEST, 1.0 + tolerance)
-        return np.minimum(probability, 1.0)
 
     def audit(self, batch: "Batch", groups: "Groups") -> list[FloatArray]:
         r"""Bets that labels were not drawn with the stated probability.

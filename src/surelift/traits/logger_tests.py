@@ -24,13 +24,10 @@ BINS = VECTOR + 1
 class ContextContrast:
     """The group of a context's values in which one logger stands out most."""
 
-    chance: float
-    """At most, of a contrast as large in any group and logger, if all loggers meet the same contexts."""
+    chance: float  # at most, of a contrast as large in any group and logger, if all loggers meet the same contexts
     logger: int
-    share: float
-    """Of its rounds, in that group."""
-    overall: float
-    """Of all rounds."""
+    share: float  # of its rounds, in that group
+    overall: float  # of all rounds, in that group
 
 
 def context_contrast(counts: FloatArray) -> ContextContrast:
@@ -114,5 +111,5 @@ def number_bins(values: FloatArray) -> IntArray:
         quarter = np.where(np.isfinite(fraction), 8.0 * fraction - 4.0, 0.0).astype(np.int64)
     magnitude = np.clip(4 * octave + quarter, 0, MAGNITUDES - 1)
     magnitude = np.where(np.isinf(values), MAGNITUDES - 1, magnitude) + 1
-    bins = MAGNITUDES + np.where(values < 0.0, -magnitude, np.where(values > 0.0, magnitude, 0))
-    return np.where(np.isnan(values), MISSING, bins)
+    sign = np.sign(np.nan_to_num(values)).astype(np.int64)
+    return np.where(np.isnan(values), MISSING, MAGNITUDES + sign * magnitude)

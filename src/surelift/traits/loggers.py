@@ -62,10 +62,8 @@ def _rounds(name: str, given: Any) -> dict[str, int]:
 
 
 def _shares(name: str, given: Any) -> dict[str, float]:
-    def is_share(share: Any) -> bool:
-        return is_number(share) and 0.0 < share < 1.0
-
-    named = _by_name(name, given, "the probability with which it was drawn, above 0 and below 1", is_share)
+    what = "the probability with which it was drawn, above 0 and below 1"
+    named = _by_name(name, given, what, lambda share: is_number(share) and 0.0 < share < 1.0)
     return {logger: float(share) for logger, share in named.items()}
 
 
@@ -149,11 +147,8 @@ class Loggers(Propensity):
         if counts is None:
             return replace(self, logger_rounds=dict.fromkeys(self.loggers, 1))  # will be refused, for a better reason
         found = dict(zip(self.loggers, map(int, counts), strict=True))
-        for name, count in found.items():
-            if not count:
-                raise LogsError(
-                    f"logger {name!r} took none of the {sum(found.values()):,} rounds; leave it out of loggers=."
-                )
+        for name in [name for name, count in found.items() if not count]:
+            raise LogsError(f"logger {name!r} took none of the {sum(found.values()):,} rounds; leave it out of loggers=.")
         return replace(self, logger_rounds=found)
 
     def read(self, rows: Rows, decisions: Decisions) -> FloatArray:
@@ -217,9 +212,8 @@ class Loggers(Propensity):
                 "Balanced weights need one law of contexts for all loggers. Take rounds of the same period and traffic, or "
                 "judge by the propensity of each row's own logger, propensity=, which has no such need.",
             )  # fmt: skip
-        if self.logger_shares is None:
-            return
-        e_value = shares_e_value(counts, np.array(list(self.logger_shares.values())))
+        shares = self.logger_shares
+        e_value = 0.0 if shares is None else shares_e_value(counts, np.array(list(shares.values())))
         if e_value >= 1.0 / level:
             yield Finding(
                 "refuse", f"logger {self.logger!r}",

@@ -36,8 +36,7 @@ class Logs:
         propensity: The column of production's probability of the logged action, recorded at decision time; ``wins("k",
             "m")`` for a production policy that can only be drawn from.
         log_propensity: Its natural logarithm, instead.
-        action: The column of the action taken: its position in the vectors of probabilities, or its label in
-            ``actions``.
+        action: The column of the action taken: its position in the vectors of probabilities, or its label in ``actions``.
         actions: The labels of all actions, in the order of the vectors.
         logging: Production's whole distribution over the actions: a list column, or one column per action. The
             propensity may then be left out.
@@ -52,23 +51,20 @@ class Logs:
         keep_probability: The column of the probability with which a round was kept, in a sampled log.
         rounds_before_sampling: How many rounds there were before.
         score: The column of a cheap judgement that every round has, in the units of the reward.
-        label_probability: The probability with which a round was drawn to get its true reward, a column or a number;
-            the reward of the others is null.
+        label_probability: The probability with which a round was drawn to get its true reward (null for the others).
         action_count: How many actions there were to choose from: a number or a column.
         reward_range: What a reward (or cost) can be, in its own units, known in advance; never the observed extremes.
         density: Actions are continuous: ``action`` is the number that was chosen, and ``propensity`` a column of its
             density, or one of ``surelift.densities``.
-        propensity_is_estimated: The propensities were estimated afterwards: answers depend on that model, and are never
-            certified.
+        propensity_is_estimated: The propensities were estimated afterwards: then no answer is ever certified.
         embedding: One of ``surelift.embeddings``: weights kinds of actions instead of single ones.
         assumes: Assumptions of your own, which every answer then states.
         logger: The column of which of several policies took the round.
-        loggers: The column of each one's probability of the logged action, in every row, by its name; instead of
-            ``propensity``.
+        loggers: By its name, the column of each one's probability of the logged action, instead of ``propensity``.
         logger_rounds: The rounds of each in the whole log; left out, they are counted.
         logger_shares: The chances with which the logger of each round was drawn, where it was.
-        settled_after: How old a round must be for its reward to be final: "7d", or a number in the units of ``time``.
-            Younger ones are left out, and counted.
+        settled_after: How old a round must be for its reward to be final: "7d", or a number in the units of ``time``;
+            younger ones are left out, and counted.
         as_of: The moment at which age is measured; by default the newest time of the log, where times are moments.
         where: A condition on columns known before the action, such as "country = 'FR' and day >= 2026-01-01": only
             rounds that meet it are judged, and the others are counted.
@@ -164,9 +160,7 @@ class Logs:
     def part(self, first: int, last: int) -> "Logs":
         """The rounds ``first`` to ``last`` (exclusive), as a log of their own."""
         if not self.source.ordered:
-            raise UsageError(
-                "rows of a query or a Spark data frame have no order, so they cannot be sliced; save them to a file first."
-            )
+            raise UsageError("rows of a query or a Spark data frame have no order; save them to a file first.")
         first, last, source = whole("first", first, least=0), whole("last", last, least=0), self.source
         if isinstance(source, Slice):
             first, last, source = source.first + first, min(source.first + last, source.last), source.source
@@ -188,9 +182,7 @@ class Logs:
     def batches(self, needs: Needs = Needs()) -> Iterator[TableBatch]:
         """The rounds, with their own columns and the others asked for, a batch at a time."""
         if isinstance(self.source, REMOTE):
-            raise UsageError(
-                "this needs the rows themselves, which lie in another engine; bring them here first: logs.here()."
-            )
+            raise UsageError("this needs the rows themselves, which lie in another engine; bring them here: logs.here().")
         declared, needs = self.declaration, Needs.all_of([self.needs(), needs])
         batches = self.source.batches(needs)
         if same := dict.fromkeys((*declared.identifying, *needs.handed_on, *needs.coded)):

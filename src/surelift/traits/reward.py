@@ -82,13 +82,6 @@ class Reward(Trait):
                 waited = f"only rounds up to {until} are judged, whatever their rewards: by then they are final"
             own["assumes"] += (waited,)
 
-    def of_column(self, column: str, reward_range: tuple[float, float], *, is_cost: bool) -> "Reward":
-        """What another column earned, of which every round has one."""
-        return Reward(
-            reward=None if is_cost else column, cost=column if is_cost else None, reward_range=reward_range,
-            settled_after=self.settled_after, as_of=self.as_of, time=self.time,
-        )  # fmt: skip
-
     def line(self, rows: Rows) -> RewardLine:
         return RewardLine(read_rewards(rows, self.name, self.scale, faults.REWARD))
 

@@ -47,10 +47,8 @@ def duration(name: str, length: Any) -> str | float:
     number: Any = matched[1] if matched else length
     number = float(number) if isinstance(number, str) and _NUMBER.fullmatch(number) else number
     if not (is_number(number) and 0.0 < number < 1e12):
-        raise UsageError(
-            f"{name} must be a positive duration such as '7d', '12h', '30m' or '45s', or a number in the units of the time "
-            f"column, but is {printed(length)}."
-        )
+        wanted = "a positive duration such as '7d', '12h', '30m' or '45s', or a number in the units of the time column"
+        raise UsageError(f"{name} must be {wanted}, but is {printed(length)}.")
     return length if matched else float(number)
 
 
@@ -98,9 +96,7 @@ def _moments_up_to(time: str, after: str, as_of: str) -> Callable[[TableBatch], 
     def keep(batch: TableBatch) -> BoolArray:
         moments = microseconds(batch, time)
         if not moments.zoned and looked.tzinfo is not None:
-            raise UsageError(
-                f"as_of {as_of} names a zone, but the times in {time!r} do not: give as_of= in theirs, without one."
-            )
+            raise UsageError(f"as_of {as_of} names a zone, but the times in {time!r} do not: give it in theirs.")
         # Of a day without a time its last moment: a round is as young as its time allows.
         return np.asarray((moments.values + moments.is_day * _LAST_OF_DAY <= last) | moments.missing)
 

@@ -6,7 +6,7 @@ command line makes its flags of them, and a certificate stores them under their 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, cast
 
 from surelift.errors import UsageError, printed, whole
@@ -58,12 +58,7 @@ def one_column(name: str, value: Any) -> str:
     return value
 
 
-def count_or_column(name: str, value: Any) -> int:
-    return whole(name, value, besides=", or a column")
-
-
-def whole_number(name: str, value: Any) -> int:
-    return whole(name, value)
+count_or_column = partial(whole, besides=", or a column")
 
 
 def in_order(name: str, values: Any) -> tuple[Any, ...]:

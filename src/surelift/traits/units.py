@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from surelift.arrays import FloatArray
+from surelift.errors import whole
 from surelift.logs import faults
 from surelift.logs.columns import decode, inexact
 from surelift.logs.decisions import Limits
 from surelift.logs.faults import Finding
 from surelift.logs.rows import Rows
 from surelift.logs.units import Sequences, Units
-from surelift.traits.trait import Trait, column, count_or_column, derived, given, whole_number
+from surelift.traits.trait import Trait, column, count_or_column, derived, given
 
 if TYPE_CHECKING:
     from surelift.batch import Batch
@@ -85,7 +86,7 @@ class Clusters(EachRow):
         role="cluster_size", before=True, array=True,
     )  # fmt: skip
     cluster_max: int | None = given(
-        "The most rounds a cluster can have, if sizes are not known in advance.", "N", whole_number, read="whole",
+        "The most rounds a cluster can have, if sizes are not known in advance.", "N", whole, read="whole",
         feature="filled-up clusters",
     )  # fmt: skip
     counted = "clusters"
