@@ -87,13 +87,10 @@ class Declaration(Fields):
         for name, about in OWN.items():
             if name in left and (value := left.pop(name)) is not about.default:
                 own[name] = about.check(name, value)
-        slots: dict[str, Any] = {}
+        slots, are_draws = dict[str, Any](), isinstance(left.get("propensity"), Wins)
         for slot, kinds in SLOTS.items():
-            kind = kinds[-1]
-            for one in kinds:
-                if not left.keys().isdisjoint(one.named_by) or (one is Drawn and isinstance(left.get("propensity"), Wins)):
-                    kind = one
-                    break
+            named = [each for each in kinds if left.keys() & set(each.named_by) or (each is Drawn and are_draws)]
+            kind = [*named, kinds[-1]][0]
             if kind not in DEFAULTS:
                 # Of defaults there is one of each.
                 known = {name: left.pop(name) for name in fields_of(kind).keys() & left.keys() - kind.refuses.keys()}

@@ -6,7 +6,7 @@ own. The newest time of a log, the default of ``as_of``, only says how far in th
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -73,34 +73,24 @@ def keeping_settled(
     """The rounds that are old enough; one without a time counts as such, and is refused for it."""
     if as_of is None:
         raise UsageError(AS_OF_NEEDED)
-    keep = (
-        _numbers_up_to(time, float(as_of) - after) if isinstance(after, float) else _moments_up_to(time, after, str(as_of))
-    )
-    return keeping(batches, lambda batch: keep(batch) if batch.table.num_rows else np.ones(0, dtype=np.bool_), "left_out")
-
-
-def _numbers_up_to(time: str, last: float) -> Callable[[TableBatch], BoolArray]:
-    def keep(batch: TableBatch) -> BoolArray:
-        numbers = to_numbers(batch.table[time])
-        if numbers.not_numeric.any():
-            raise UsageError(f"settled_after is a number, but time {time!r} holds moments; say '7d'.")
-        return np.asarray(~(numbers.values > last))
-
-    return keep
-
-
-def _moments_up_to(time: str, after: str, as_of: str) -> Callable[[TableBatch], BoolArray]:
-    looked, needed = datetime.fromisoformat(as_of), timedelta(seconds=float(after[:-1]) * _UNITS[after[-1]])
-    last = (looked.replace(tzinfo=None) - needed - _EPOCH) // timedelta(microseconds=1)
 
     def keep(batch: TableBatch) -> BoolArray:
-        moments = microseconds(batch, time)
+        if not batch.table.num_rows:
+            return np.ones(0, dtype=np.bool_)
+        if isinstance(after, float):
+            numbers = to_numbers(batch.table[time])
+            if numbers.not_numeric.any():
+                raise UsageError(f"settled_after is a number, but time {time!r} holds moments; say '7d'.")
+            return np.asarray(~(numbers.values > float(as_of) - after))
+        moments, looked = microseconds(batch, time), datetime.fromisoformat(str(as_of))
         if not moments.zoned and looked.tzinfo is not None:
             raise UsageError(f"as_of {as_of} names a zone, but the times in {time!r} do not: give it in theirs.")
+        needed = timedelta(seconds=float(after[:-1]) * _UNITS[after[-1]])
+        last = (looked.replace(tzinfo=None) - needed - _EPOCH) // timedelta(microseconds=1)
         # Of a day without a time its last moment: a round is as young as its time allows.
         return np.asarray((moments.values + moments.is_day * _LAST_OF_DAY <= last) | moments.missing)
 
-    return keep
+    return keeping(batches, keep, "left_out")
 
 
 class Moments(NamedTuple):
