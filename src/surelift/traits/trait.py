@@ -63,7 +63,8 @@ count_or_column = partial(whole, besides=", or a column")
 
 def in_order(name: str, values: Any) -> tuple[Any, ...]:
     if isinstance(values, str | set | frozenset) or not isinstance(values, Iterable):
-        raise UsageError(f"{name} must be a list, whose order counts, but is a {type(values).__name__}.")
+        kind = type(values).__name__
+        raise UsageError(f"{name} must be a list: a {kind} {'is none' if isinstance(values, str) else 'has no order'}.")
     return tuple(values)
 
 
