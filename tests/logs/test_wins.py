@@ -242,7 +242,7 @@ def test_declarations_that_are_refused() -> None:
         (lambda: drawn(density=True), "where production's probabilities are not known"),
         (
             lambda: sl.Logs(reward=[1.0], propensity=sl.wins("k", 3)),
-            "wins names columns \\('k'\\), but there is no source",
+            "names the column 'k', but there is no source",
         ),
         (lambda: drawn(k="kk"), "no column 'kk' for wins. Did you mean 'k'"),
         (lambda: drawn(contexts=["k"]), "'k', the count of draws that took the logged action"),
