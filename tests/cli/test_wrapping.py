@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surelift.cli import terminal
-from surelift.cli.wrapping import wrapped
+from surelift.cli.terminal import wrapped
 
 
 @given(text=st.text(alphabet="ab '\"-:\n", max_size=200), width=st.integers(10, 60))

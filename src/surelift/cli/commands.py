@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 # The verbs of one file.
-QUESTIONS = ("compare", "select", "evaluate", "estimate", "gate", "check", "simulate", "profile", "power")
+QUESTIONS = ("compare", "select", "evaluate", "estimate", "gate", "report", "check", "simulate", "profile", "power")
 
 
 def _unwrapped(text: str) -> str:

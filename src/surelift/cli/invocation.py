@@ -60,7 +60,15 @@ def with_input(tokens: list[str]) -> Iterator[list[str]]:
         for number in (getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)):
             stack.callback(signal.signal, number, signal.signal(number, end))
         whole = os.path.join(stack.enter_context(TemporaryDirectory(prefix="surelift-")), "stdin")
-        _copy(whole)
+        stream: Any = sys.stdin.buffer
+        with open(whole, "wb") as file, progress(unit="MiB of standard input") as tell:
+            # read1, which returns what there is: inside of read, a signal would wait for the rest of a block.
+            while block := stream.read1(_BLOCK):
+                file.write(block)
+                if tell is not None:
+                    tell(file.tell() >> 20)
+            if not file.tell():
+                raise LogsError("standard input is empty: the command before the pipe wrote nothing. Nothing was computed.")
         path = f"{whole}{_extension(whole)}"
         os.rename(whole, path)
         try:
@@ -69,35 +77,20 @@ def with_input(tokens: list[str]) -> Iterator[list[str]]:
             raise type(error)(str(error).replace(path, "standard input")) from error
 
 
-def _copy(path: str) -> None:
-    stream: Any = sys.stdin.buffer
-    with open(path, "wb") as file, progress(unit="MiB of standard input") as tell:
-        # read1, which returns what there is: inside of read, a signal would wait for the rest of a block.
-        while block := stream.read1(_BLOCK):
-            file.write(block)
-            if tell is not None:
-                tell(file.tell() >> 20)
-        if not file.tell():
-            raise LogsError("standard input is empty: the command before the pipe wrote nothing. Nothing was computed.")
-
-
 def _extension(path: str) -> str:
     """What a file of this content would be called."""
     from surelift.logs.sources.text_files import encoding_in, opened
 
     with open(path, "rb") as file:
         head = file.read(8)
-    binary, zipped = (
-        next((ending for begin, ending in endings.items() if head.startswith(begin)), "")
-        for endings in (_FORMATS, _COMPRESSED)
-    )
+    binary = next((ending for begin, ending in _FORMATS.items() if head.startswith(begin)), "")
     if binary == "stream":
         raise UsageError("standard input is an Arrow stream; write an Arrow file, or Parquet, into the pipe.")
     if binary:
         return binary
-    # It is opened by its name.
+    zipped = next((ending for begin, ending in _COMPRESSED.items() if head.startswith(begin)), "")
     named = path + zipped
-    os.rename(path, named)
+    os.rename(path, named)  # it is opened by its name
     try:
         with opened(named) as stream:
             text = stream.read(_BLOCK)

@@ -2,9 +2,20 @@
 
 from typing import Literal
 
-from surelift.cli.flag import ANSWER, QUESTION, Flags, flag, flags
-from surelift.cli.method_flags import GridFlags, MethodFlags, ValueFlags, control, delta, predictions
-from surelift.cli.output import AnswerFlags, FileFlags, OutputFlags, asked, deliver, in_flags, results_of, show
+from surelift.cli.flag import ANSWER, OUTPUT, QUESTION, Flags, flag, flags
+from surelift.cli.invocation import command_typed
+from surelift.cli.method_flags import GridFlags, MethodFlags, ValueFlags, control, delta, grid, predictions
+from surelift.cli.output import (
+    AnswerFlags,
+    FileFlags,
+    OutputFlags,
+    asked,
+    deliver,
+    in_flags,
+    require_writable,
+    results_of,
+    show,
+)
 from surelift.cli.policy_flags import InputFlags, Sources
 from surelift.cli.progress import progress
 from surelift.cli.question_flags import BaselineFlags, ByFlags, GateFlags, OutcomeFlags, OverFlags, SegmentFlags, by_columns
@@ -163,3 +174,31 @@ def simulate(
         answer = ask(logs, named, **vars(drawn), progress=tell)
     show(answer, json=output.json)
     return 0
+
+
+@flags(ANSWER)
+class ReportFlags(Flags):
+    delta: float = delta()
+    control: str = flag("NAME", "What narrows the bound; see 'surelift compare --help'.", default="auto", read=control)
+    grid: str = grid()
+    output: str = flag("FILE", "The page to write.", default="report.html", name=["--output", "-o"], group=OUTPUT, read=None)
+    title: str | None = flag("TEXT", "Title of the page.", group=OUTPUT, read=None)
+
+
+def report(
+    sources: Sources, /, *, inputs: InputFlags = InputFlags(), over: OverFlags = OverFlags(),
+    page: ReportFlags = ReportFlags(), segments: SegmentFlags = SegmentFlags(), outcomes: OutcomeFlags = OutcomeFlags(),
+    output: AnswerFlags = AnswerFlags(),
+) -> int:  # fmt: skip
+    from surelift.views.vega import require_altair
+
+    require_altair()
+    require_writable(sources, inputs, page.output)
+    answer = asked("launch.report", sources, inputs, output, over, page, segments, outcomes)
+    in_flags(answer).to_html(page.output, title=page.title, command=command_typed())
+    if output.json:
+        print(answer.to_json(), flush=True)
+    else:
+        print_answer(str(in_flags(answer.health)) if answer.selection is None else answer.sentence())
+    say(f"Report written to {page.output}; open it in a browser.")
+    return 4 if answer.selection is None else 0 if answer.certified else 3

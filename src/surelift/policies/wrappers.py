@@ -69,8 +69,8 @@ class Blend(Wrapper):
         if shares is None or other.vectors is None or len(shares.values) != len(other.vectors.values):
             return Probabilities(logged, None, excess, short)
         # Use production's shares as weight control sees them, so that rounding pushes no weight below 1 - alpha.
-        values = (1.0 - self.alpha) * shares.values + self.alpha * other.vectors.values
-        return Probabilities(logged, shares.replace_values(values), excess, short)
+        mixed = shares.replace_values((1.0 - self.alpha) * shares.values + self.alpha * other.vectors.values)
+        return Probabilities(logged, mixed, excess, short)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Bounded(Wrapper):
         return Limits(other.drop, min(other.rise, self.max_weight - 1.0))
 
     def probabilities(self, decisions: Decisions, subject: str) -> Probabilities:
-        probabilities = self.policy.probabilities(decisions, subject)
+        rows, probabilities = decisions.rows, self.policy.probabilities(decisions, subject)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             largest = 1.0 + probabilities.excess(decisions.propensity)
         above, shares, vectors = largest > self.max_weight * (1.0 + 1e-9), decisions.shares, probabilities.vectors
@@ -98,6 +98,5 @@ class Bounded(Wrapper):
                 weights = np.where(vectors.values > 0.0, vectors.values / shares.values, 0.0)
             largest = np.fmax(largest, vectors.fold(np.fmax, weights, empty=0.0))
             above |= largest > self.max_weight * (1.0 + max(shares.tolerance, vectors.tolerance))
-        subject = f"{subject}, declared at most {self.max_weight:g}"
-        decisions.rows.refuse(subject, faults.MAX_WEIGHT, decisions.rows.usable & above, largest)
+        rows.refuse(f"{subject}, declared at most {self.max_weight:g}", faults.MAX_WEIGHT, rows.usable & above, largest)
         return probabilities
