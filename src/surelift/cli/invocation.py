@@ -38,10 +38,7 @@ def command_typed() -> str:
 
 @contextmanager
 def with_input(tokens: list[str]) -> Iterator[list[str]]:
-    """The arguments with a file in the place of ``-``, since a question may read a log twice.
-
-    It is deleted at the end, also after an error or a signal.
-    """
+    """The arguments with a file for ``-``, as a log may be read twice; it is deleted, also after an error or a signal."""
     if "-" not in tokens:
         yield tokens
         return
