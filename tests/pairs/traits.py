@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 import surelift as sl
-from surelift.policies.stored import from_description
+from surelift.policies.resolve import from_description
 from surelift.traits.declaration import FLAT
 
 ROUNDS = 200

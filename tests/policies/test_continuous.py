@@ -12,7 +12,7 @@ from scipy import stats
 import surelift as sl
 from surelift import densities
 from surelift.errors import LogsError, UsageError
-from surelift.policies.stored import from_description
+from surelift.policies.resolve import from_description
 
 
 def doses(rounds: int, seed: int = 0) -> dict[str, Any]:

@@ -11,8 +11,7 @@ import surelift as sl
 from surelift.arrays import FloatArray
 from surelift.batch import Batch
 from surelift.logs.decisions import Probabilities
-from surelift.policies.resolve import as_policy, name_of, name_policies
-from surelift.policies.stored import from_description
+from surelift.policies.resolve import as_policy, from_description, name_of, name_policies
 
 ROWS, ACTIONS = 500, 4
 RNG = np.random.default_rng(8)

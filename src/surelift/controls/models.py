@@ -8,7 +8,7 @@ from surelift.controls.fitting import LINEAR, check_estimator
 from surelift.controls.model import GivenPredictions, RewardModel
 from surelift.errors import UsageError, whole
 from surelift.policies.resolve import as_reader
-from surelift.policies.stored import from_description as policy_from
+from surelift.policies.resolve import from_description as policy_from
 from surelift.traits.logs import Logs
 
 

@@ -11,8 +11,7 @@ from surelift import questions
 from surelift.errors import LogsError, SureliftError, UsageError, printed
 from surelift.logs.segments import Bins, SegmentColumn
 from surelift.policies import Policy
-from surelift.policies.resolve import name_policies, one_policy
-from surelift.policies.stored import rebuild
+from surelift.policies.resolve import name_policies, one_policy, rebuild
 from surelift.questions.method import method_from
 from surelift.questions.question import Question
 from surelift.results.outcomes import outcome_from
