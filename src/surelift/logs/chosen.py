@@ -166,10 +166,7 @@ def _refuse_cells(batch: TableBatch, column: ArrowColumn, leaf: Comparison | Mis
 
 
 def keeping(batches: Iterable[TableBatch], keep: Callable[[TableBatch], BoolArray], counter: str) -> Iterator[TableBatch]:
-    """The rows to keep; each batch counts those that were left out since the one before, the last also those behind it.
-
-    Where none is kept there is one batch without rows.
-    """
+    """The rows to keep, each batch with the number left out since the one before; where none is kept, one without rows."""
     held: TableBatch | None = None
     for batch in batches:
         mask, kept = keep(batch), batch

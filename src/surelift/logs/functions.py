@@ -16,11 +16,7 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-6
 
 
 def ask(function: Callable[[Any], Any], rows: Rows, columns: Sequence[str], subject: str) -> Any:
-    """What a function returns for a batch, if it returns the same for parts of it.
-
-    A policy whose probabilities depend on the other rounds, on chance or on earlier calls is not one policy, and what is
-    added up about it has no bound.
-    """
+    """What a function returns for a batch, if it returns the same for parts of it: otherwise it is not one policy."""
     table = rows.handed_on(columns)
     values = _call(function, table, rows, subject)
     again = min(table.num_rows, ASKED_AGAIN)

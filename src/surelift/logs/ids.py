@@ -66,9 +66,7 @@ def _text_words(column: ArrowColumn) -> IntArray:
 
 
 class SeenIds:
-    """Ids in sorted runs, each as small differences from its first. Runs that overlap are merged as they grow: ids in
-    order take 2 to 4 bytes each, others up to 8.
-    """
+    """Ids in sorted runs, each as small differences from its first: ids in order take 2 to 4 bytes each, others up to 8."""
 
     def __init__(self) -> None:
         self._runs: list[_Run] = []

@@ -1,8 +1,7 @@
 """``where=``: which rounds of a log are judged, as a condition on columns that were known before the action.
 
-Whether a round meets the condition was then known before its action too, so the rounds that do make a log of their own. The
-language is a part of SQL: a column compared with a literal, ``in``, ``between``, ``is null``, ``and``, ``or``, ``not`` and
-parentheses. As in SQL a comparison with null is unknown, and rounds whose condition is unknown are left out.
+The language is a part of SQL: a column compared with a literal, ``in``, ``between``, ``is null``, ``and``, ``or``, ``not``
+and parentheses. As in SQL a comparison with null is unknown, and rounds whose condition is unknown are left out.
 """
 
 import re

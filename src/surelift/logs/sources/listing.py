@@ -81,10 +81,7 @@ def _refuse_in_table(filesystem: Any, keys: Sequence[str], roots: set[str]) -> N
 
 
 def _matches(path: str, key: str, glob: bool, wanted: Callable[[str], bool], hidden: Callable[[str], bool]) -> bool:
-    """A file is named by a glob, or lies in a folder that is: there, what is hidden and holds no rounds is not.
-
-    ** matches any number of folders, hidden ones excepted.
-    """
+    """A file is named by a glob, or lies in a folder that is; ** matches any number of folders, hidden ones excepted."""
     parts, pattern = path.split("/"), key.split("/")
     # How many of the first parts the glob can match.
     reached = {0} if glob else {len(pattern)}

@@ -19,10 +19,7 @@ _SIGNS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def filtered(frame: Any, condition: Condition) -> Any | None:
-    """A query of DuckDB, polars, Spark or Ibis with the rows that meet a condition; None where it would not be the same.
-
-    Raises where the types of its columns cannot be compared so.
-    """
+    """A query of DuckDB, polars, Spark or Ibis with the rows that meet a condition; None where it would not be the same."""
     import narwhals as nw
 
     query = nw.from_native(frame)
@@ -90,10 +87,7 @@ class Extremes(NamedTuple):
 
 
 def may_meet(condition: Condition, extremes: Callable[[str], Extremes | None], folders: Mapping[str, str | None]) -> bool:
-    """Some of the rows may meet a condition, by what is known of their columns; True where nothing is.
-
-    ``folders`` has the columns that are the same in all rows, since the names of folders hold them.
-    """
+    """Some of the rows may meet a condition, by what is known of their columns; those of ``folders`` are the same in all."""
     if isinstance(condition, Joined):
         each = (may_meet(part, extremes, folders) for part in condition.parts)
         return all(each) if condition.all_of else any(each)

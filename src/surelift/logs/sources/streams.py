@@ -37,8 +37,6 @@ def read_stream(
 ) -> Iterator[Chunk]:
     """Read a stream in chunks that split no cluster; those of the first ``skip`` rows are marked."""
     readers, start = {"csv": _csv, "jsonl": _json_lines, "arrow": _arrow}, 0
-    if kind not in readers:
-        raise UsageError(f"unknown stream kind {kind!r}; choose from {', '.join(readers)}.")
     try:
         for table in _tables(readers[kind](file, rows), cluster):
             dropped = min(max(skip - start, 0), table.num_rows)
