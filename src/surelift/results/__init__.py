@@ -6,7 +6,6 @@ from surelift.lazy import lazy
 
 if TYPE_CHECKING:
     from surelift.logs.faults import Finding
-    from surelift.results.alternatives import Profile, Simulation
     from surelift.results.embedding import EmbeddingHealth, EmbeddingTrial
     from surelift.results.estimation import Estimation, PolicyEstimate
     from surelift.results.evaluation import Evaluation, PolicyValue
@@ -18,20 +17,23 @@ if TYPE_CHECKING:
     from surelift.results.learned import Guarantee
     from surelift.results.outcomes import Outcome, Outcomes
     from surelift.results.policy_search import PolicySearch, TriedLearner
+    from surelift.results.profile import Profile
     from surelift.results.report import Report
     from surelift.results.result import Result
     from surelift.results.segments import Segments
     from surelift.results.selection import Selection
+    from surelift.results.simulation import Simulation
     from surelift.results.value_selection import ValueSelection
     from surelift.results.verification import Verification
 else:
     __getattr__, __dir__ = lazy(__name__, {
-        "alternatives": "Profile Simulation", "embedding": "EmbeddingHealth EmbeddingTrial",
-        "estimation": "Estimation PolicyEstimate", "evaluation": "Evaluation PolicyValue", "forecast": "Forecast",
-        "gate": "Gate", "health": "Finding Health WeightHealth", "history": "History",
-        "improvement": "Improvement JointImprovement", "learned": "Guarantee", "outcomes": "Outcome Outcomes",
-        "policy_search": "PolicySearch TriedLearner", "report": "Report", "result": "Result", "segments": "Segments",
-        "selection": "Selection", "value_selection": "ValueSelection", "verification": "Verification",
+        "embedding": "EmbeddingHealth EmbeddingTrial", "estimation": "Estimation PolicyEstimate",
+        "evaluation": "Evaluation PolicyValue", "forecast": "Forecast", "gate": "Gate",
+        "health": "Finding Health WeightHealth", "history": "History", "improvement": "Improvement JointImprovement",
+        "learned": "Guarantee", "outcomes": "Outcome Outcomes", "policy_search": "PolicySearch TriedLearner",
+        "profile": "Profile", "report": "Report", "result": "Result", "segments": "Segments",
+        "selection": "Selection", "simulation": "Simulation", "value_selection": "ValueSelection",
+        "verification": "Verification",
     })  # fmt: skip
 
 __all__ = [

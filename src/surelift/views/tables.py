@@ -9,14 +9,15 @@ from surelift.views.figures import MOST_SHOWN, Curve, Dots, Growing, Interval, I
 from surelift.views.formats import decimals_for, plain, rounded
 
 MOST_ROWS = 12
+Cells = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """The first column says what the row is about; names are as they came, not yet safe to display."""
 
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    head: Cells
+    rows: tuple[Cells, ...]
     note: str = ""
     fold: bool = False
     """A page shows only its note at first."""
@@ -43,15 +44,13 @@ def _(figure: Intervals) -> Table:
     return Table(tuple(head), tuple(rows), figure.note)
 
 
-def interval_cells(
-    interval: Interval, decimals: int | None = None, *, sign: bool, reference: float | None = None
-) -> tuple[str, ...]:
+def interval_cells(row: Interval, decimals: int | None = None, *, sign: bool, reference: float | None = None) -> Cells:
     """The estimate and the bounds; "> 0" for a lower bound that is certified to exceed 0, and would be rounded to it."""
-    digits = _decimals_of(interval) if decimals is None else decimals
-    lower = _cell(interval.lower, digits, "down", sign=sign)
-    if interval.certified and interval.lower is not None and reference is not None and interval.lower >= reference:
+    digits = _decimals_of(row) if decimals is None else decimals
+    lower = _cell(row.lower, digits, "down", sign=sign)
+    if row.certified and row.lower is not None and reference is not None and row.lower >= reference:
         lower = lower if Decimal(lower.replace(",", "")) > Decimal(reference) else f"> {plain(reference)}"
-    return _cell(interval.estimate, digits, sign=sign), lower, _cell(interval.upper, digits, "up", sign=sign)
+    return _cell(row.estimate, digits, sign=sign), lower, _cell(row.upper, digits, "up", sign=sign)
 
 
 def _cell(number: float | None, decimals: int, towards: str = "nearest", *, sign: bool = True) -> str:
