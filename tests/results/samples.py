@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 import surelift as sl
-from surelift.results.learned import Guarantee
-from surelift.results.policy_search import PolicySearch, TriedLearner
+from surelift.results.learned import Guarantee, PolicySearch, TriedLearner
 from surelift.results.result import Result
 from surelift.results.several import ByName, Several
 

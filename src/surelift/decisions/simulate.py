@@ -16,7 +16,7 @@ from surelift.policies.resolve import name_policies
 from surelift.questions.method import check_delta
 from surelift.questions.question import Progress
 from surelift.questions.stored import require_logs
-from surelift.results.simulation import SimulatedMethod, Simulation
+from surelift.results.alternatives import SimulatedMethod, Simulation
 from surelift.statistics.plan import Plan, Request
 from surelift.statistics.single_rounds import Sample
 from surelift.statistics.sums import COUNT, PRODUCTION

@@ -28,7 +28,7 @@ from surelift.learning.training.problem import LearningProblem
 from surelift.learning.training.together import train_together
 from surelift.questions.selection import SelectionQuestion
 from surelift.questions.stored import require_logs
-from surelift.results.policy_search import PolicySearch, TriedLearner
+from surelift.results.learned import PolicySearch, TriedLearner
 from surelift.traits.logs import Logs
 
 Progress = Callable[[int, int, int, float], None]

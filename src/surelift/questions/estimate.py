@@ -16,7 +16,7 @@ from surelift.questions.claims import BoundedClaim, Place
 from surelift.questions.method import RoundCount
 from surelift.questions.question import Question
 from surelift.questions.segments import split_by
-from surelift.results.estimation import Estimation, PolicyEstimate
+from surelift.results.evaluation import Estimation, PolicyEstimate
 from surelift.statistics.plan import Moment, Needed, Request, Term
 from surelift.statistics.splits import Key
 from surelift.statistics.sums import Sums, requests_of

@@ -10,7 +10,7 @@ import numpy as np
 from surelift.errors import UsageError
 from surelift.questions.claims import BoundedClaim, Place
 from surelift.questions.improvement import ImprovementQuestion
-from surelift.results.profile import Profile
+from surelift.results.alternatives import Profile
 from surelift.statistics.sums import Sums
 
 

@@ -14,8 +14,7 @@ from surelift.questions.claims import BoundedClaim, Place
 from surelift.questions.improvement import ImprovementsQuestion
 from surelift.questions.value import ValueQuestion
 from surelift.results.improvement import Improvement, JointImprovement
-from surelift.results.selection import Many, Selection
-from surelift.results.value_selection import ValueSelection
+from surelift.results.selection import Many, Selection, ValueSelection
 from surelift.statistics.sums import Sums
 
 
