@@ -40,14 +40,14 @@ class Ledger:
     """How many files there were in all."""
     last_cluster: str | None = None
     last_time: Time | None = None
-    """Of the latest decision, where times are declared."""
+    """The time of the latest decision, where times are declared."""
     digests: tuple[str, ...] = ()
-    """Of the latest batches that have one."""
+    """The digests of the latest batches that have one."""
     stretches: tuple[SeenRounds, ...] = ()
     """What is remembered of the rounds, the longest stretch first: each is at least twice as long as the next."""
 
     def describe(self) -> dict[str, Any]:
-        """As JSON keeps it."""
+        """The ledger as JSON keeps it."""
         plain = asdict(replace(self, stretches=()))
         return {**plain, "stretches": [stretch.encode() for stretch in self.stretches]}
 

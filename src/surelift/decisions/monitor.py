@@ -120,7 +120,7 @@ class Monitor:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """Of all rounds that were counted."""
+        """The fingerprint of all rounds that were counted."""
         return self._sums.fingerprint
 
     def asks_the_same(self, other: "Monitor") -> bool:
@@ -192,7 +192,7 @@ class Monitor:
         return True
 
     def fingerprint_of(self, batch: Any) -> Fingerprint:
-        """Of a batch that is not counted, to be held against that of the rounds that were."""
+        """The fingerprint of a batch that is not counted, to compare with that of the rounds that were."""
         settled = replace(self._question, declaration=self.declaration.declared(settled_after=None))
         logs = Logs.of(batch, settled.declaration)  # what was counted is settled
         return collect(logs, settled.resolved(logs).plan()).fingerprint

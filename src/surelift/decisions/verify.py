@@ -87,7 +87,7 @@ def verify(
 
 
 def _judging(stated: Mapping[str, Any], logs: Logs) -> tuple[Logs, dict[str, Any]]:
-    """Of the whole log, the rounds that were held out to judge a learned policy; or those rounds, given alone."""
+    """The rounds held out to judge a learned policy: cut from the whole log, or given alone."""
     if "rows" not in stated:
         return logs, {}
     first, last = stated["rows"]

@@ -44,7 +44,7 @@ def assumptions_of(
 
 
 def order_assumed(declared: Declaration) -> str:
-    """Of a log whose first rounds were learned from, and whose later ones judge."""
+    """The order that is assumed where the first rounds were learned from and later ones judge."""
     for time in declared.times:
         return f"decisions were made in the order of {time!r}, which ascends"
     return "the rows of the log stand in the order of their decisions; a log that is plainly sorted is refused"

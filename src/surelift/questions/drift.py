@@ -15,7 +15,7 @@ from surelift.traits.declaration import Declaration
 
 REWARDS, PROPENSITIES = RoundMoments("reward"), RoundMoments("propensity")
 BY_DAY, LEVEL = RewardMoments(), 0.001
-"""For bounds in per cent, and the chance that rewards which do not drift put them in doubt."""
+"""The test behind bounds in per cent, and its chance to doubt rewards that do not drift."""
 SUBJECTS = {REWARDS: "rounds", PROPENSITIES: "propensity"}
 CHANGES = {REWARDS: "the reward of a round differs", PROPENSITIES: "production's propensities differ"}
 STAYS_VALID = "The default bounds hold, for the average over these rounds; tomorrow may look like the last of them instead."

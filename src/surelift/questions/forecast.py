@@ -100,7 +100,7 @@ class Prospect:
     """The log evidence that the rounds so far have brought."""
     bets: BlockBets | None
     shares: tuple[float, ...]
-    """Of the rounds in each block, where bets are made in blocks."""
+    """The share of the rounds in each block, where bets are made in blocks."""
     planned: tuple[int, IntArray] | None
 
     @classmethod
@@ -131,7 +131,7 @@ class Prospect:
         return self._in_blocks(0) or replace(growth, mean=growth.mean[0], deviation=growth.deviation[0])
 
     def rounds_needed(self, power: float) -> tuple[int | None, Range]:
-        """Of a new log. Bets in blocks are simulated like the log, and like the cases at the ends of the range; since these
+        """The length of a new log. Bets in blocks are simulated like the log, and like the cases at the ends of the range; as these
         were chosen by what the mixture needs, the range is at least as wide as the mixture's.
         """
         needed = self._needed(self.growth, power)
@@ -148,7 +148,7 @@ class Prospect:
         return math.inf if growth is None or math.isinf(start) else growth.rounds_needed(power, start)
 
     def more_rounds(self, power: float) -> tuple[int | None, Range]:
-        """Beside the rounds so far."""
+        """How many rounds are needed beside those so far."""
         needed = self._needed(replace(self.growth, log_start=self.growth.log_start + self.gained), power)
         return _with_range(float(needed[0]), needed[list(_ends(needed))])
 
@@ -189,7 +189,7 @@ def _ends(needed: FloatArray) -> tuple[int, int]:
 
 
 def _with_range(needed: float, ends: Iterable[float]) -> tuple[int | None, Range]:
-    """As a forecast holds them; the range includes what it is the range of."""
+    """A forecast and its range, in whole rounds; the range includes the forecast."""
     found = [needed, *ends]
     first, low, high = (math.ceil(count) if math.isfinite(count) else None for count in (needed, min(found), max(found)))
     return first, (low, high)

@@ -108,7 +108,7 @@ class ImprovementsQuestion(Question):
         return {name: self.improvement(bounded) for name, bounded in found.items()}
 
     def improvement(self, found: BoundedClaim) -> Improvement:
-        """From its claim, bounded."""
+        """What a bounded claim says of one candidate."""
         claim, declared, share = found.claim, found.claim.declaration, self.relative_margin
         scale, kind = declared.scale, "cost" if declared.scale.is_cost else "reward"
         low, high = (scale.width * end for end in found.ends)

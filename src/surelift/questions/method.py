@@ -22,7 +22,7 @@ from surelift.statistics.sums import Sums
 RoundCount = Callable[[], int]
 """Tells the number of rounds, where a plan depends on it."""
 Counts = Callable[[Key], Mapping[KeyValue, int]]
-"""From a key to the rounds of each of its values."""
+"""Counts the rounds of each value of a key."""
 CONTROLS = ("auto", "none", "weights", "model", "score")
 RATIOS, FORECAST = ("mixture", "logarithmic-smoothing"), ("mixture", "blocks")
 """The methods whose log sums serve ratios too, and those whose evidence can be forecast."""

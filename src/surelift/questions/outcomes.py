@@ -46,7 +46,7 @@ class JudgedQuestion(ImprovementQuestion):
 
     @property
     def judges(self) -> Mapping[str, Outcome]:
-        """By name."""
+        """The outcomes by name."""
         raise NotImplementedError
 
     def claims(self, count: RoundCount) -> Mapping[str, Claim]:

@@ -215,7 +215,7 @@ class Question:
 
     @cached_property
     def digest(self) -> str:
-        """By which sums know what they answer: the same for all parts of a log."""
+        """Identifies the question in its sums; it is the same for all parts of a log."""
         content, declared = self.stored, dict(self.stored["declaration"])
         for name in soundness.OF_A_PART:
             declared.pop(name, None)

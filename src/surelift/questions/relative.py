@@ -71,7 +71,7 @@ class Ratio:
     gain: RatioEvidence
     decline: RatioEvidence
     drop: float
-    """Of a blend, its share: its lift is that of what is blended, times the share."""
+    """The share of a blend: its lift is that of what is blended, times the share. Else 1."""
     is_cost: bool
     of_two: bool
     """Weights of two candidates are wrong together."""

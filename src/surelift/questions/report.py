@@ -96,7 +96,7 @@ class ReportQuestion(ImprovementsQuestion):
 
     @cached_property
     def by_outcome(self) -> Mapping[str, OutcomesQuestion]:
-        """Of each candidate, at its share of delta."""
+        """The outcomes of each candidate are bounded at its share of delta."""
         if self.outcomes is None:
             return {}
         each = {**self._comparing, "delta": self.delta / len(self.policies), "outcomes": self.outcomes}
@@ -152,7 +152,7 @@ class ReportQuestion(ImprovementsQuestion):
             return replace(unfit, health=replace(health, findings=(*health.findings, finding)))
 
     def _report(self, sums: Sums, unfit: Report) -> Report:
-        """From logs that are fit, unless their bounds contradict each other."""
+        """The report on logs that are fit; raises where their bounds contradict each other."""
         selection, whole = self.selection.answered(sums), self.before_sampling(sums)
         claims = self.selection.claims(lambda: whole.units)
         place = Place(self.delta, selection.provenance, planned=whole.units)

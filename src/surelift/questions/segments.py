@@ -1,4 +1,4 @@
-"""By what a question splits the rounds: columns known before the action, checked before anything is read."""
+"""Splits of the rounds into segments: columns known before the action, checked before anything is read."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -40,7 +40,7 @@ def parts_of(by: Any) -> tuple[SegmentColumn, ...]:
 
 
 def split_by(by: Any, segments: Any) -> Segment:
-    """By what a user splits the rounds, of whatever log."""
+    """A split from what a user writes, before there is a log."""
     if by is None:
         raise UsageError("segments= lists the segments of a column; name it in by=.")
     parts = parts_of(by)

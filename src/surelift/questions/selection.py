@@ -24,7 +24,7 @@ class SelectionQuestion(ImprovementsQuestion):
 
     kind: ClassVar[str] = "select"
     many: Many | None = None
-    """By default e-Holm, for several candidates by a method with e-values."""
+    """How the candidates share delta; e-Holm by default, where there are several and the method has e-values."""
 
     def check_fields(self) -> None:
         super().check_fields()
