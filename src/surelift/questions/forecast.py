@@ -131,8 +131,10 @@ class Prospect:
         return self._in_blocks(0) or replace(growth, mean=growth.mean[0], deviation=growth.deviation[0])
 
     def rounds_needed(self, power: float) -> tuple[int | None, Range]:
-        """The length of a new log. Bets in blocks are simulated like the log, and like the cases at the ends of the range; as these
-        were chosen by what the mixture needs, the range is at least as wide as the mixture's.
+        """The length of a new log that would do.
+
+        Bets in blocks are simulated like the log, and like the cases at the ends of the range; as these were chosen by
+        what the mixture needs, the range is at least as wide as the mixture's.
         """
         needed = self._needed(self.growth, power)
         first, ends = float(needed[0]), list(_ends(needed))

@@ -27,7 +27,7 @@ class ValueQuestion(Question):
 
     @property
     def _shown(self) -> tuple[bool, bool]:
-        """The sides that are shown, below and above, as a reward: a lower bound on a cost is an upper bound on its reward."""
+        """The sides shown, below and above, as a reward: a lower bound on a cost is an upper bound on its reward."""
         below, above = self.sides in ("both", "lower"), self.sides in ("both", "upper")
         return (above, below) if self.declaration.scale.is_cost else (below, above)
 
