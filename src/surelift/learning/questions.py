@@ -40,7 +40,7 @@ from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.method import check_delta, choose_method
 from surelift.questions.question import Progress, Question
 from surelift.questions.soundness import tests_of
-from surelift.questions.telling import condition_findings
+from surelift.questions.telling import condition_findings, refuse
 from surelift.results.improvement import Improvement
 from surelift.results.learned import Guarantee
 from surelift.results.provenance import Provenance
@@ -98,8 +98,7 @@ def guarantee_of(
     question.check(judged)
     if declared.has("where"):
         taken = collect(judged, Plan({}, tuple(tests_of(question))))
-        for finding in condition_findings(taken, declared):
-            raise LogsError(f"{finding.statement}.\n{finding.remedy}")
+        refuse(condition_findings(taken, declared))
     objective, rounds, doubts = chosen.build(dataset), dataset.rounds, doubts_of(declared)
     paired, by_cost = objective.paired, scale.is_cost and not objective.paired
     lower, estimate, mean_weight = _certified_bound(rule, objective, dataset, delta, device, progress)

@@ -14,7 +14,7 @@ from surelift.errors import LogsError, UsageError, exact, is_number, printed
 from surelift.evidence.growth import BlockGrowth, BlockTotals, Growth, PowerCurve
 from surelift.questions.claims import BoundedClaim, Claim, Place
 from surelift.questions.improvement import ImprovementQuestion
-from surelift.questions.method import RoundCount, slack_of
+from surelift.questions.method import RoundCount, check_chance, slack_of
 from surelift.results.forecast import RANGE, Forecast, Range
 from surelift.results.improvement import Improvement
 from surelift.statistics.plan import Component, Request, Term
@@ -38,10 +38,7 @@ class ForecastQuestion(ImprovementQuestion):
     def check_fields(self) -> None:
         super().check_fields()
         assumed, width = self.improvement_to_find, self.declaration.scale.width
-        if not (is_number(self.power) and 0.0 < self.power < 1.0):
-            raise UsageError(
-                f"power, the chance to certify, must lie strictly between 0 and 1, but is {printed(self.power)}."
-            )
+        check_chance("power", self.power, "the chance to certify")
         if assumed is not None and not (is_number(assumed) and abs(exact(assumed)) < math.inf):
             raise UsageError(f"improvement must be a finite number, but is {printed(assumed)}.")
         if assumed is not None and not abs(exact(assumed)) <= width:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from surelift import capabilities
-from surelift.errors import UsageError, is_number, printed
+from surelift.errors import UsageError
 from surelift.evidence.propensities import BY_DAY, OVERALL, Evidence, Family, evidence_of, refuted
 from surelift.logs.segments import Bins
 from surelift.questions.claims import BoundedClaim, Place
@@ -22,7 +22,7 @@ from surelift.questions.findings import (
     test_findings,
     weight_health,
 )
-from surelift.questions.method import RoundCount
+from surelift.questions.method import RoundCount, check_chance
 from surelift.questions.question import Question
 from surelift.questions.segments import check_roles, parts_of
 from surelift.questions.soundness import found_against_traits, weight_evidence, weight_findings, weight_tests
@@ -66,10 +66,7 @@ class HealthQuestion(Question):
 
     def check_fields(self) -> None:
         object.__setattr__(self, "known", frozenset())
-        if not (is_number(self.level) and 0.0 < self.level < 1.0):
-            raise UsageError(
-                f"level, the chance of a false alarm, must lie strictly between 0 and 1, but is {printed(self.level)}."
-            )
+        check_chance("level", self.level, "the chance of a false alarm")
         columns = [one if isinstance(one, str | Segment) else Segment(parts_of(one)) for one in self.columns]
         object.__setattr__(self, "columns", tuple(columns))
         for split in self._splits:

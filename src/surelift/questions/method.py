@@ -192,14 +192,17 @@ def thinned(term: Term) -> Term:
     return replace(term, needed=replace(term.needed, components=parts))
 
 
-def check_delta(delta: float) -> float:
-    if not (isinstance(delta, float) or is_number(delta)) or not 0.0 < delta < 1.0:
-        per_cent = is_number(delta) and 50.0 <= delta < 100.0
-        hint = f" For {delta:g}% confidence it is {(100.0 - delta) / 100.0:.12g}." if per_cent else ""
-        raise UsageError(
-            f"delta, the probability of error, must lie strictly between 0 and 1, but is {printed(delta)}.{hint}"
-        )
-    return float(delta)
+def check_chance(name: str, value: Any, meaning: str) -> float:
+    """A probability strictly between 0 and 1."""
+    if not (isinstance(value, float) or is_number(value)) or not 0.0 < value < 1.0:
+        per_cent = name == "delta" and is_number(value) and 50.0 <= value < 100.0
+        hint = f" For {value:g}% confidence it is {(100.0 - value) / 100.0:.12g}." if per_cent else ""
+        raise UsageError(f"{name}, {meaning}, must lie strictly between 0 and 1, but is {printed(value)}.{hint}")
+    return float(value)
+
+
+def check_delta(delta: Any) -> float:
+    return check_chance("delta", delta, "the probability of error")
 
 
 def choose_method(method: Any = "mixture", control: Any = "auto", **options: Any) -> Method:

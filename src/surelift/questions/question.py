@@ -25,8 +25,9 @@ from surelift.questions import soundness
 from surelift.questions.assumptions import assumptions_of, delta_note
 from surelift.questions.claims import BoundedClaim, Claim, Place, bound_together
 from surelift.questions.drift import ratio_requests
-from surelift.questions.method import Counts, Method, RoundCount, check_delta, choose_method, no_count
+from surelift.questions.method import Counts, Method, RoundCount, check_chance, choose_method, no_count
 from surelift.questions.segments import answer_by_segment, check_roles, split_by
+from surelift.questions.telling import refuse
 from surelift.results.provenance import Provenance
 from surelift.statistics.plan import Plan, Request, Term
 from surelift.statistics.splits import Key, Segment
@@ -97,7 +98,7 @@ class Question:
     def __post_init__(self) -> None:
         if not isinstance(self.declaration, Declaration) or not isinstance(self.method, Method):
             raise UsageError("a question is made by Question.of(kind, logs, policies, ...).")
-        object.__setattr__(self, "delta", check_delta(self.delta))
+        object.__setattr__(self, "delta", check_chance("delta", self.delta, "the probability of error"))
         check_policies(self.policies, some=not self.asks_without)
         if self.by is not None:
             check_roles(self.declaration, self.by)
@@ -287,7 +288,7 @@ class Question:
         """What the sums say, also as a part of what a larger question added up."""
         if not self.tells_faults:
             soundness.refuse_unfit(self, sums)
-            soundness.refuse_disproved(self, sums)
+            refuse(soundness.disproved(self, sums))
         whole, notes = self.before_sampling(sums), (*self.declaration.amounts, *soundness.remarks_on(self, sums))
         provenance = Provenance(
             question=self.stored, rounds=whole.units, fingerprint=sums.fingerprint, certifies=self.method.bound.certifies,

@@ -1,6 +1,6 @@
 """What every question looks at beside its claims: that these rounds may judge, and that what was declared of them is so."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from surelift.logs.decisions import Limits
 from surelift.logs.faults import Finding, refuse_faults
 from surelift.logs.seen import MOST, Origins
 from surelift.policies.policy import origins_of
-from surelift.questions.telling import TAKEN, condition_findings, refuse_telling, tested_splits
+from surelift.questions.telling import TAKEN, condition_findings, telling_findings, tested_splits
 from surelift.statistics.bets import Audit, MeanWeight
 from surelift.statistics.memories import IdMemory, RoundMemory
 from surelift.statistics.plan import Request
@@ -104,19 +104,19 @@ def refuse_unfit(question: "Question", sums: Sums) -> None:
             raise UsageError(message)
 
 
-def refuse_disproved(question: "Question", sums: Sums) -> None:
-    """Refuse what was declared and these rounds disprove; each test refuses right logs with probability at most 0.001."""
-    if question.by is not None and not capabilities.untested(question.features, "test of segments"):
-        refuse_telling(sums, question.by)
-    findings: list[Finding] = []
-    if question.declaration.has("where"):
-        findings += condition_findings(sums, question.declaration, LEVEL)
-    if question.declaration.audits:
-        findings += found_against_traits(question, sums, LEVEL)
-    for finding in findings:
-        raise LogsError(f"{finding.statement}.\n{finding.remedy}")
-    if tests := weight_tests(question.declaration, question.limits):
-        refuse_mean_weights(sums, tests, question.by)
+def disproved(question: "Question", sums: Sums) -> Iterator[Finding]:
+    """What was declared and these rounds disprove; each test finds it in right logs with probability at most 0.001."""
+    declared, by = question.declaration, question.by
+    if by is not None and not capabilities.untested(question.features, "test of segments"):
+        yield from telling_findings(sums, by)
+    if declared.has("where"):
+        yield from condition_findings(sums, declared, LEVEL)
+    if declared.audits:
+        yield from found_against_traits(question, sums, LEVEL)
+    if tests := weight_tests(declared, question.limits):
+        evidence = list(weight_evidence(sums, tests, by))
+        among = max(len(evidence), len(by.declared or ()) * len(tests) if by is not None else 0)
+        yield from weight_findings(found for found in evidence if found.e_value >= among / LEVEL)
 
 
 def found_against_traits(question: "Question", sums: Sums, level: float) -> Iterator[Finding]:
@@ -155,14 +155,6 @@ def weight_evidence(sums: Sums, tests: Iterable[MeanWeight], by: Segment | None 
     for test in tests:
         for value, state in sums.by(test, *(() if by is None else (by,))).items():
             yield mean_weight_evidence(test, state, f" in segment {value[0]!r}" if value else "")
-
-
-def refuse_mean_weights(sums: Sums, tests: Sequence[MeanWeight], by: Segment | None) -> None:
-    evidence = list(weight_evidence(sums, tests, by))
-    among = max(len(evidence), len(by.declared or ()) * len(tests) if by is not None else 0)
-    wrong = [found for found in evidence if found.e_value >= among / LEVEL]
-    for finding in weight_findings(wrong):
-        raise LogsError(f"{finding.statement}.\n{finding.remedy}")
 
 
 def weight_findings(wrong: Iterable[Evidence]) -> Iterator[Finding]:

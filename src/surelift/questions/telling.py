@@ -26,15 +26,21 @@ def evidence_of_segments(sums: Sums, by: Segment, level: float = LEVEL, among: i
     return telling_evidence(", ".join(by.columns()), states, level=level, among=among)
 
 
-def refuse_telling(sums: Sums, by: Segment) -> None:
+def refuse(findings: Iterable[Finding]) -> None:
+    """Raise the first of these findings, if there is any."""
+    for finding in findings:
+        raise LogsError(f"{finding.statement}.\n{finding.remedy}")
+
+
+def telling_findings(sums: Sums, by: Segment) -> Iterator[Finding]:
+    """Segments that tell of the action, also by one of several columns alone."""
     splits = tested_splits(by)
     for split in splits:
         own = [dict(zip(by.by, by.texts(name), strict=True)) for name in by.declared or ()]
         among = len({tuple(texts[part] for part in split.by) for texts in own}) or None
         evidence = evidence_of_segments(sums, split, LEVEL / len(splits), among)
         if evidence.e_value >= len(splits) / LEVEL:
-            for finding in segment_findings([evidence]):
-                raise LogsError(f"{finding.statement}.\n{finding.remedy}")
+            yield from segment_findings([evidence])
 
 
 def condition_findings(sums: Sums, declared: Declaration, level: float = LEVEL) -> Iterator[Finding]:
