@@ -82,6 +82,17 @@ def test_the_fast_path_is_the_slow_one(precision: Any, paying: float) -> None:
     assert_same_sums(*both_ways(scaled, policies, reward=None, cost="r", reward_range=(-2, 3)))
 
 
+def test_the_fingerprint_of_sampled_clusters_tells_how_likely_they_were_kept() -> None:
+    table = plain_table(3, 400)
+    table |= {"u": np.arange(400) // 2, "k": np.repeat([0.5, 1.0], 200), "other k": np.repeat([1.0, 0.5], 200)}
+    found = []
+    for column in ("k", "other k"):
+        fast, slow = both_ways(table, {"new": "p"}, cluster="u", cluster_size=2, keep_probability=column)
+        assert fast.fingerprint == slow.fingerprint
+        found.append(fast.fingerprint)
+    assert found[0] != found[1]
+
+
 def test_whole_numbers_truth_values_and_mixed_types() -> None:
     table = plain_table(2, 30_000)
     odd = {**table, "r": table["r"] > 0, "p": table["p"].astype(np.float32)}

@@ -83,8 +83,9 @@ class Program:
             most.append(1.0 + plain[1])
         assert reward is not None
         limits = np.array([[reward.least, SMALLEST_PROPENSITY, *[0.0] * len(alphas)], [reward.most, *most[1:]]])
+        scale = batch.scale  # read before the fingerprint asks which columns were
         extra: list[Any] = [*rows.hashes.columns[Stage.UNIT], *rows.hashes.columns[Stage.KEPT]]
-        if rows.tallies or not (batch.scale is None or (batch.scale <= LARGEST_WEIGHT).all()):
+        if rows.tallies or not (scale is None or (scale <= LARGEST_WEIGHT).all()):
             return None
         plain_rows = PlainRows(columns, limits, (reward.zero, reward.divisor), np.array(alphas), extra)
         sums = self.add_up(plain_rows, batch, groups)
