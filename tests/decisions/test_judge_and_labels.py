@@ -18,6 +18,7 @@ from surelift.questions.claims import Place
 from surelift.questions.improvement import ImprovementQuestion
 from surelift.questions.method import choose_method
 from surelift.questions.value import ValueQuestion
+from surelift.results.provenance import Provenance
 from surelift.statistics.splits import Segment
 
 ROLES: dict[str, Any] = {"reward": "label", "propensity": "p", "score": "judge", "label_probability": "kappa"}
@@ -52,7 +53,7 @@ def intervals(table: Any, question: Any, declared: dict[str, Any], method: Any =
         declaration=logs.declaration, policies=name_policies({"new": "new"}), by=by, known=frozenset(), method=method
     )
     sums = collect(logs, asked.plan())
-    place, found = Place(0.05, asked.provenance(sums)), []
+    place, found = Place(0.05, Provenance({}, sums.units, sums.fingerprint)), []
     for part in sums.parts(by).values():
         try:
             answer = asked.found(part, place)

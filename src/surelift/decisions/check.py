@@ -65,7 +65,7 @@ def check_embedding(logs: Logs, policies: Any, *, delta: float = 0.05, progress:
         progress: Called with the number of rounds read so far.
     """
     require_logs(logs)
-    if not logs.declaration.has("embedding"):
+    if "embedding" not in logs.declaration.features:
         raise UsageError("these logs have no embedding; give one in Logs(..., embedding=...).")
     named, delta = name_policies(policies), check_delta(delta)
     by_actions = logs.without_embedding()

@@ -64,7 +64,7 @@ def simulate(
     rng, rate = np.random.default_rng(whole("seed", seed, least=0)), sums.production.rewards / sums.units
     # Methods that need no more than a column of probabilities, with their default options.
     methods = [name for name, bound in BOUNDS.items() if bound.needs == "three columns"]
-    if density := logs.declaration.has("density"):
+    if density := "density" in logs.declaration.features:
         methods.remove("implicit-exploration")
     _, propensity, *probabilities = sums.get(sample).rows
     outcomes, truth = [], {}

@@ -30,7 +30,7 @@ _OTHER_UNITS = re.compile(r"\.(outcomes|guardrails)\.")
 # Of rounds that were left out: a log that grew has more of them.
 _REMARKS = frozenset({"aloud"})
 # Another version may say the same in other words.
-_PROSE = frozenset({"assumptions", "doubts"})
+_PROSE = frozenset({"assumptions", "doubts", "relative_note"})
 # What a certificate may lack because it was made before answers said it; and what another version may not have said yet.
 _SINCE = frozenset({"relative_lower", "relative_upper", "relative_margin", "relative_note", "tipping_factor"})
 _LATER = frozenset({"relative_doubt"})

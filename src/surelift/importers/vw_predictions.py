@@ -88,7 +88,7 @@ class Predicted(Array):
         source, wrong = logs.source, ""
         while isinstance(source, Slice):
             source = source.source
-        if logs.declaration.has("density") and not isinstance(self, PredictedDensities):
+        if "density" in logs.declaration.features and not isinstance(self, PredictedDensities):
             wrong = "holds no densities, which a log of continuous actions needs: write them with --cats_pdf, not --cats."
         elif source.ordered and len(self.array) != source.count():
             sizes = f"{len(self.array):,} events, but the log has {source.count():,} rounds"

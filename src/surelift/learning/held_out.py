@@ -117,7 +117,7 @@ def judging_method(params: Mapping[str, Any]) -> Method:
 def asked_of(policies: Mapping[str, LearnedPolicy], logs: Logs, params: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a question about learned policies; which give whole distributions need not be looked up in a pass."""
     method = judging_method(params)
-    wanted = method.wants_distributions and logs.declaration.has("distributions")
+    wanted = method.wants_distributions and "distributions" in logs.declaration.features
     whole = (name for name, learned in policies.items() if wanted and not isinstance(learned.rule, ItemRule))
     return {
         "declaration": logs.declaration, "policies": {name: as_policy(learned) for name, learned in policies.items()},

@@ -96,7 +96,7 @@ def guarantee_of(
         learning={name: value for name, value in options.items() if name not in ("control", "delta")},
     )  # fmt: skip
     question.check(judged)
-    if declared.has("where"):
+    if "where" in declared.features:
         taken = collect(judged, Plan({}, tuple(tests_of(question))))
         refuse(condition_findings(taken, declared))
     objective, rounds, doubts = chosen.build(dataset), dataset.rounds, doubts_of(declared)

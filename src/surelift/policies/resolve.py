@@ -148,7 +148,7 @@ def one_policy(policy: Any, declared: Declaration | None = None) -> tuple[str, P
         return policy, _named_by(policy)  # a question checks the names of its policies
     # A list of columns stands for one policy only where the logs say which of them was taken.
     listed = isinstance(policy, list | tuple) and len(policy) > 1 and all(isinstance(name, str) for name in policy)
-    several = isinstance(policy, Mapping) or (listed and declared is not None and not declared.has("actions"))
+    several = isinstance(policy, Mapping) or (listed and declared is not None and "actions" not in declared.features)
     named = name_policies(policy if several else {name_of(policy): policy})
     if len(named) != 1:
         raise UsageError(f"one policy is needed, but {len(named)} were given; use select for several.")

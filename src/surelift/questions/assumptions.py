@@ -38,7 +38,7 @@ def assumptions_of(
     looks = LOOKS
     if promise != "any number of looks":
         # A smoothing follows from the number of rounds that enter one bound.
-        met = " that meet the condition" if declared.has("where") else ""
+        met = " that meet the condition" if "where" in declared.features else ""
         looks = ONE_LOOK.format(f"{declared.counted}{met}{'' if by is None else ' of each segment'}")
     return (*declared.assumptions, NOT_FITTED, looks, *besides, *declared.assumes, *segments)
 

@@ -194,7 +194,7 @@ def _policy_findings(health: WeightHealth, sums: WeightSums, rounds: int, declar
             f"{health.missing_support:.2%} of its decisions are actions that production could not take",
             "Their rewards count as nothing; every bound holds, and lower bounds are that much looser.",
         )  # fmt: skip
-    yield from _mean_findings(health, sums, rounds, drawn=declared.has("wins"))
+    yield from _mean_findings(health, sums, rounds, drawn="wins" in declared.features)
     share = sums.largest / sums.total if sums.total > 0 and counted == "rounds" else 0.0
     few, carried = health.heaviest
     if share > LARGE_SHARE:

@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 
 from surelift import capabilities
 from surelift.errors import UsageError, exact, is_number, printed
+from surelift.evidence import e_value
 from surelift.policies import Policy
 from surelift.policies.policy import Production
 from surelift.policies.resolve import PRODUCTION, check_policies
 from surelift.quantities import Decline, Difference, Gain
 from surelift.questions.claims import BoundedClaim, Claim, Place
 from surelift.questions.drift import ratio_doubt
-from surelift.questions.method import RoundCount
+from surelift.questions.method import RoundCount, slack_of
 from surelift.questions.question import Question
 from surelift.questions.relative import (
     IN_PER_CENT,
@@ -129,7 +130,8 @@ class ImprovementsQuestion(Question):
         exceeds = low > self.margin if share is None else ratio.lower is not None and ratio.lower > share
         evidence = ratio.e_value
         if share is None:
-            evidence = claim.method.e_value(found.sums, claim.low, self.margin / scale.width, delta=found.levels[0])
+            least = self.margin / scale.width + slack_of(found.sums, claim.low)
+            evidence = e_value(least, found.sums.of(claim.low), delta=found.levels[0])
         certified, most = exceeds and not stated["doubts"], scale.width * found.most
         better = certified and share is None and self.margin == 0.0
         return Improvement(

@@ -11,7 +11,6 @@ from surelift.bounds.mixture import centre
 from surelift.controls import MaxWeightControl, ScoreControl, WeightControl
 from surelift.controls.model import CROSS_FITTED, RewardModel
 from surelift.errors import UsageError, is_number, printed
-from surelift.evidence import e_value
 from surelift.logs.decisions import Limits
 from surelift.quantities import Quantity
 from surelift.statistics.narrowing import Narrowing, automatic, by_max_weight, by_model, by_score, by_weights
@@ -136,10 +135,6 @@ class Method:
     def mean(self, sums: Sums, term: Term, *, lower: float) -> float:
         """The mean of the terms that the lower bound is made of, as they count there."""
         return 0.0 if term.needed is NOTHING else centre(sums.of(term), max(lower, -term.needed.offset))
-
-    def e_value(self, sums: Sums, term: Term, mean: float, *, delta: float) -> float:
-        """Evidence against "the mean of the term is at most this"; ``delta`` is that of the bound beside it."""
-        return e_value(mean + slack_of(sums, term), sums.of(term), delta=delta)
 
     def conditions(self, sums: Sums, term: Term, used: str, *, delta: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What this bound assumes with the control that was used; and what keeps its answer from being certified."""

@@ -207,7 +207,7 @@ class Question:
     def promise(self) -> Promise:
         """Segments that were not declared share delta by a number that grows, so for one look; so do counts of loggers."""
         promised = self.method.promise
-        one_look = (self.by is not None and self.by.declared is None) or self.declaration.has("balanced loggers")
+        one_look = (self.by is not None and self.by.declared is None) or "balanced loggers" in self.declaration.features
         return "one look" if one_look and promised == "any number of looks" else promised
 
     @property
@@ -253,7 +253,7 @@ class Question:
             check_roles(logs.declaration, self.by, self.columns_of_policies(logs))
         if engine := engine_features(logs):
             capabilities.check(self.features | engine, self.method.called)
-        if logs.declaration.has("where"):
+        if "where" in logs.declaration.features:
             soundness.refuse_chosen_by_policies(self, logs)
 
     def columns_of_policies(self, logs: Logs) -> Mapping[str, Iterable[str]]:
@@ -308,7 +308,7 @@ class Question:
 
     def before_sampling(self, sums: Sums) -> Sums:
         """The sums of the rounds that were kept, with the number of those there were."""
-        if sums.rows == 0 or sums.invalid or not self.declaration.has("sampled"):
+        if sums.rows == 0 or sums.invalid or "sampled" not in self.declaration.features:
             return sums
         count = self.declaration.kept.count(sums.units, sums.production)
         return sums if count == sums.units else sums.with_units(count)

@@ -79,7 +79,7 @@ class ReportQuestion(ImprovementsQuestion):
 
     @cached_property
     def values(self) -> ValueQuestion:
-        known = frozenset({*(self.known or ()), *((PRODUCTION,) if self.declaration.has("distributions") else ())})
+        known = frozenset({*(self.known or ()), *((PRODUCTION,) if "distributions" in self.declaration.features else ())})
         policies = self.everyone
         return ValueQuestion(**{**self._shared, "policies": policies, "known": known})
 
@@ -114,7 +114,7 @@ class ReportQuestion(ImprovementsQuestion):
     @property
     def few(self) -> bool:
         """There are a history and forecasts: of few candidates, where earlier looks are true."""
-        return len(self.policies) <= MOST_FOLLOWED and not self.declaration.has("balanced loggers")
+        return len(self.policies) <= MOST_FOLLOWED and "balanced loggers" not in self.declaration.features
 
     @property
     def forecasts(self) -> bool:
@@ -125,7 +125,7 @@ class ReportQuestion(ImprovementsQuestion):
         """How the log is cut into moments: by its order, or by day."""
         if not self.few or capabilities.untested(self.features, "course of earlier looks"):
             return None
-        days = () if self.declaration.has("clusters") else self.declaration.times
+        days = () if "clusters" in self.declaration.features else self.declaration.times
         return Chunks() if self.ordered else next(map(Day, days), None)
 
     def wanted(self, counts: Counts | None) -> list[Request]:

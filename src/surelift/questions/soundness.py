@@ -46,7 +46,7 @@ def tests_of(question: "Question") -> list[Request]:
     found = [Request(test, key) for test in weight_tests(question.declaration, question.limits)]
     if by is not None and not capabilities.untested(question.features, "test of segments"):
         found += [Request(TAKEN, (split,)) for split in tested_splits(by)]
-    if question.declaration.has("where") and not capabilities.untested(question.features, "test of segments"):
+    if "where" in question.declaration.features and not capabilities.untested(question.features, "test of segments"):
         found.append(Request(TAKEN))
     for trait in question.declaration.audits:
         found.append(Request(Audit(trait.slot), key if trait.audited_by_segment else ()))
@@ -109,7 +109,7 @@ def disproved(question: "Question", sums: Sums) -> Iterator[Finding]:
     declared, by = question.declaration, question.by
     if by is not None and not capabilities.untested(question.features, "test of segments"):
         yield from telling_findings(sums, by)
-    if declared.has("where"):
+    if "where" in declared.features:
         yield from condition_findings(sums, declared, LEVEL)
     if declared.audits:
         yield from found_against_traits(question, sums, LEVEL)

@@ -45,7 +45,7 @@ def telling_findings(sums: Sums, by: Segment) -> Iterator[Finding]:
 
 def condition_findings(sums: Sums, declared: Declaration, level: float = LEVEL) -> Iterator[Finding]:
     """Only some actions were taken in the rounds that meet ``where=``, where that was counted."""
-    if not declared.has("where") or Request(TAKEN) not in sums.states:
+    if "where" not in declared.features or Request(TAKEN) not in sums.states:
         return
     words = declared.which.words
     found = telling_evidence("where", {"": sums.get(TAKEN)}, level=level)

@@ -256,7 +256,8 @@ def accumulate(batch: Batch, plan: Plan) -> Sums:
     table = batch.rows.batch
     if not batch.size and (table.left_out or table.excluded):
         return Sums(left_out=table.left_out, excluded=table.excluded, asked=plan.asked)
-    _ = batch.identified
+    if batch.declared.identifying_roles:
+        _ = batch.identified
     found, fingerprint, plain = dict[Request, Sequence[Any]](), Fingerprint(), None
     groups = {key: groups_of(key, batch) if key else Groups([()], None, batch.units.starts) for key in plan.keys}
     if plan.looped is not None:

@@ -131,9 +131,6 @@ class Declaration(Fields):
         if self.contexts:
             self.require_visible(self.contexts, "contexts=")
 
-    def has(self, feature: str) -> bool:
-        return feature in self.features
-
     def require_visible(self, names: Iterable[str], subject: str) -> None:
         for name in names:
             if name in self.hidden:

@@ -121,7 +121,7 @@ class Dataset:
         deque(parts, maxlen=0)  # to their end, which tells of invalid rounds
 
     def _nothing(self) -> Examples:
-        vectors, logging = np.zeros((0, self.actions)), self.logs.declaration.has("distributions")
+        vectors, logging = np.zeros((0, self.actions)), "distributions" in self.logs.declaration.features
         return Examples(
             np.zeros((0, self.layout.size), dtype=np.float32), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0),
             vectors if logging else None, vectors if self.model is not None else None, np.zeros(0) if logging else None,
@@ -150,7 +150,7 @@ class Dataset:
     @property
     def max_bytes(self) -> int:
         """The size of all rounds of its share as tensors."""
-        vectors = self.logs.declaration.has("distributions") + (self.model is not None)
+        vectors = ("distributions" in self.logs.declaration.features) + (self.model is not None)
         return len(self.share) * (4 * (self.layout.size + vectors * self.actions + 3) + 8)
 
 

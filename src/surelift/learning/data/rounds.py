@@ -190,7 +190,7 @@ def counted(logs: Logs) -> Logs:
     """The logs, whose rows are the rounds to learn from: only those that meet the condition, where there is one."""
     source = logs.source.source if isinstance(logs.source, Slice) else logs.source
     # Rows that lie in another engine are refused when they are read.
-    if not logs.declaration.has("where") or isinstance(source, ChosenRounds) or engine_features(logs):
+    if "where" not in logs.declaration.features or isinstance(source, ChosenRounds) or engine_features(logs):
         return logs
     require_learnable(logs)
     return Logs.of(ChosenRounds(logs), logs.declaration)

@@ -84,8 +84,8 @@ class LogSurvey:
             raise LogsError(problem)
         for name, of_units in declared.ids:
             IdMemory(name, of_clusters=of_units).refuse_again(self.ids)
-        if self.cuts and not declared.has("time"):
-            of, tests_action = declared.propensity.action, not declared.has("estimated propensities")
+        if self.cuts and "time" not in declared.features:
+            of, tests_action = declared.propensity.action, "estimated propensities" not in declared.features
             self.order.refuse_sorted(action=str(of), reward=declared.reward.name, tests_action=tests_action)
         if any(first >= last for first, last in pairwise((*self.cuts, self.rows))):
             raise UsageError(

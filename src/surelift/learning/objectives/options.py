@@ -82,7 +82,11 @@ class ObjectiveOptions:
         return None if isinstance(self.control, str) else self.control
 
     def build(self, dataset: Dataset) -> Objective:
-        rounds, actions, distributions = dataset.rounds, dataset.actions, dataset.logs.declaration.has("distributions")
+        rounds, actions, distributions = (
+            dataset.rounds,
+            dataset.actions,
+            "distributions" in dataset.logs.declaration.features,
+        )
         controlled = self.objective in _MIXTURES and self.control != "none" and (self.control != "auto" or distributions)
         if not distributions and (controlled or self.objective in _BY_DISTRIBUTION):
             subject = "control=" if controlled else f"objective {self.objective!r}"
