@@ -19,7 +19,7 @@ ORDER = [
     "estimates", "evidence", "views", "results", "questions", "decisions", "learning", "datasets", "reproduce", "cli",
 ]  # fmt: skip
 FILES = sorted(SOURCE.rglob("*.py"))
-MOST_LINES, MEDIAN_LINES, TOTAL_LINES, MOST_FILES, MOST_RAISES, MOST_PARAMETERS = 350, 135, 37_000, 290, 575, 10
+MOST_LINES, MEDIAN_LINES, TOTAL_LINES, MOST_FILES, MOST_RAISES, MOST_PARAMETERS = 350, 128, 35_200, 290, 470, 10
 # Declarations of many columns and options, and the flags of commands.
 MANY_PARAMETERS = {
     "traits/logs.py:Logs.__init__",

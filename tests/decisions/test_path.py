@@ -48,16 +48,16 @@ def files(found: Counter[tuple[str, str]]) -> set[str]:
 
 def test_three_columns() -> None:
     found = called(lambda: sl.compare(sl.Logs(TABLE, reward="r", propensity="p"), "new"))
-    assert found.total() <= 400
-    assert len(found) <= 240
-    assert len(files(found)) <= 48
+    assert found.total() <= 200
+    assert len(found) <= 120
+    assert len(files(found)) <= 38
     assert not {path for path in files(found) if Path(path).stem in TRAITS}
 
 
 def test_clusters_and_a_condition() -> None:
     logs: dict[str, Any] = {"reward": "r", "propensity": "p", "cluster": "user", "cluster_size": 2}
     found = called(lambda: sl.compare(sl.Logs(TABLE, **logs, where="user != '0'"), "new"))
-    assert len(found) <= 330
+    assert len(found) <= 200
     assert not {path for path in files(found) if Path(path).stem in {*TRAITS} - {"clusters", "which"}}
 
 
