@@ -90,18 +90,18 @@ class Batch:
 
     @cached_property
     def policies(self) -> Mapping[str, Probabilities]:
-        """In the order of their names, so that the fingerprint does not depend on the order they were given in."""
+        """The policies sorted by name, so that the fingerprint does not depend on the order they were given in."""
         with self.rows.hashes.at(Stage.POLICIES):
             return {name: self.asked[name].probabilities(self.decisions, f"policy {name!r}") for name in sorted(self.asked)}
 
     @cached_property
     def weights(self) -> Mapping[str, Weights]:
-        """Of each row, given what came before it in its unit."""
+        """The weights of each row by policy, given what came before it in its unit."""
         return {name: self._weights(name, found) for name, found in self.policies.items()}
 
     @cached_property
     def lines(self) -> Mapping[RewardColumn | None, RewardLine]:
-        """By what the rounds are judged by."""
+        """The line of each outcome by its column, and that of the reward by None."""
         found: dict[RewardColumn | None, RewardLine] = {None: self.line}
         with self.rows.hashes.at(Stage.OUTCOMES):
             for one in self._outcomes:
@@ -153,7 +153,7 @@ class Batch:
 
     @property
     def reward(self) -> FloatArray:
-        """On [0, 1]; NaN where it is not known."""
+        """The reward on [0, 1]; NaN where it is not known."""
         return self.judged.reward
 
     def _weights(self, name: str, found: Probabilities) -> Weights:
@@ -195,7 +195,7 @@ class Batch:
 
     @cached_property
     def overstated(self) -> FloatArray:
-        """By how much, relatively, the propensities of each unit exceed their entries in production's vectors."""
+        """The relative excess of the propensities of each unit over their entries in production's vectors."""
         return np.zeros(self.units.count) if self.shares is None else self.units.combined(self.decisions.overstated())
 
     def predictions_for(self, policy: str) -> tuple[FloatArray, FloatArray] | None:

@@ -73,7 +73,7 @@ def printed(value: object) -> str:
 
 
 def exact(value: Any) -> float:
-    """For comparisons: an integer stays one, since float() fails on a very large one."""
+    """The number to compare with: an integer stays one, since float() fails on a very large one."""
     return int(value) if isinstance(value, Integral) else float(value)
 
 

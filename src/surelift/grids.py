@@ -69,7 +69,7 @@ def anytime() -> Grid:
 
 
 def planned(rounds: int) -> Grid:
-    """For a value: smoothings 2^-8 to 2^8 around 2/sqrt(rounds).
+    """The grid for a value: smoothings 2^-8 to 2^8 around 2/sqrt(rounds).
 
     Args:
         rounds: The number of rounds at the one look, fixed in advance.
@@ -78,7 +78,7 @@ def planned(rounds: int) -> Grid:
 
 
 def improvement(rounds: int) -> Grid:
-    """For an improvement or a difference: smoothings 2^-8 to 2^8 around 4/sqrt(rounds).
+    """The grid for an improvement or a difference: smoothings 2^-8 to 2^8 around 4/sqrt(rounds).
 
     Args:
         rounds: The number of rounds at the one look, fixed in advance.
@@ -87,7 +87,7 @@ def improvement(rounds: int) -> Grid:
 
 
 def closer(rounds: int, *, paired: bool) -> Grid:
-    """As planned, with closer steps, for bets that learn which of them are good."""
+    """The planned grid with closer steps, for bets that learn which of them are good."""
     return _grid_around(4.0, rounds, 2.0, _CLOSER) if paired else _grid_around(2.0, rounds, 1.5, _CLOSER)
 
 

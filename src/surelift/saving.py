@@ -164,7 +164,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """With a SHA-256 over everything but the checksum itself."""
+    """The content with a SHA-256 over everything but the checksum itself."""
     rest = {name: value for name, value in content.items() if name != "checksum"}
     text = json.dumps(rest, sort_keys=True, allow_nan=False)
     return {**content, "checksum": hashlib.sha256(text.encode()).hexdigest()}

@@ -129,7 +129,7 @@ def _means_from(start: float, sums: TermSums) -> Iterator[FloatArray]:
 
 
 def _last_rejected(bets: BlockBets, shares: FloatArray, target: float, low: float, high: float) -> float:
-    """Between a mean below which all are rejected and one that is not, where the wealth falls."""
+    """The last rejected mean between ``low``, below which all are, and ``high``, which is not: the wealth falls there."""
     if not bets.within(low, shares) >= target:
         return low
     for _ in range(_BISECTIONS):

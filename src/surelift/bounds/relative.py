@@ -47,7 +47,7 @@ class RatioEvidence:
 
     @classmethod
     def of(cls, cells: WeightCells, side: Side, components: tuple[Component, ...], *, units: int) -> "RatioEvidence":
-        """By the plain components of a bound, their smoothings in units of what a term can fall by."""
+        """The evidence by the plain components of a bound, their smoothings in units of what a term can fall by."""
         plain = [(part.prior, part.smoothing * part.offset) for part in components if part.control is None]
         prior, smoothings = np.array(plain).T
         return cls(*cells.pairs(side), cells.rounds, units, smoothings, np.log(prior / prior.sum()))

@@ -69,7 +69,7 @@ def joined(tokens: list[str]) -> list[str]:
 
 
 def widen() -> None:
-    """On a terminal of a few columns the help would wrap its words for ever."""
+    """Give the help enough columns: in very few it would wrap its words for ever."""
     given = os.environ.get("COLUMNS", "")
     if (int(given) if given.isdecimal() else shutil.get_terminal_size().columns) < NARROWEST:
         os.environ["COLUMNS"] = str(NARROWEST)

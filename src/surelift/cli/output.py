@@ -117,7 +117,7 @@ def in_flags(result: R) -> R:
 
 
 def require_writable(sources: list[str], inputs: InputFlags, *paths: str | None) -> None:
-    """Before any work is done, refuse a folder that does not exist, and to overwrite what is read or written besides."""
+    """Refuse a folder that does not exist, and to overwrite what is read or written besides, before any work is done."""
     from surelift.logs.sources.places import expand_here
 
     policies, wanted = inputs.policies, [path for path in paths if path]

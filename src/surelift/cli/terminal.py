@@ -42,7 +42,7 @@ def say(text: str) -> None:
 
 
 def hush(_: Any, quiet: bool) -> None:
-    """From here on nothing but errors is said, neither by commands nor by the library; see ``errors_heard``."""
+    """Say nothing but errors from here on, neither in commands nor in the library; see ``errors_heard``."""
     if quiet:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 

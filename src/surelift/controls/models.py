@@ -45,7 +45,7 @@ def fitted_on(logs: Logs, estimator: Any = None) -> RewardModel:
 
 
 def cross_fitted(estimator: Any = None, *, folds: int = 5) -> RewardModel:
-    """For each fold, an estimator fitted on the other folds; for point estimates only.
+    """A reward model that predicts each fold by an estimator fitted on the others; for point estimates only.
 
     Args:
         estimator: As in ``refitted``.

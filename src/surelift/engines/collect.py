@@ -30,7 +30,7 @@ from surelift.traits.settled import as_moment, newest
 Progress = Callable[[int], None]
 EMPTY = "these logs are empty: no round was read. Check the path, or what leaves rounds out."
 REMOTE: dict[type, tuple[str, str]] = {SparkFrame: ("Spark", "spark"), SqlTable: ("database", "sql")}
-"""By kind of source: what the table of capabilities knows its engine by, and the module."""
+"""The name of the engine of each kind of source in the table of capabilities, and its module."""
 MOST_SEGMENTS = 1000
 WORTH_A_THREAD = 10_000
 # Of so many rows all that is worked out at once stays small; the fast path works in blocks and takes longer batches.

@@ -105,7 +105,7 @@ def _refuse_unable(logs: Logs, plan: Plan) -> None:
 
 
 def _adds_up(statistic: Any) -> bool:
-    """Not where a control asks for every action of a round, or a regularizer for its weight."""
+    """A database adds up no control that asks for every action of a round, and no regularizer that asks for its weight."""
     capped = isinstance(statistic, LogSums) and any(hasattr(part.control, "cap") for part in statistic.components)
     regularized = isinstance(statistic, MomentSums) and statistic.moments != (MEAN, SQUARES)
     return isinstance(statistic, Looped | IdMemory) and not (capped or regularized)

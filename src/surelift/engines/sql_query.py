@@ -181,7 +181,7 @@ class AggregateQuery:
         return (number.isnull() | number.isnan()).ifelse(None, reached)
 
     def _place_of_id(self) -> Any:
-        """As in ``key_places``: the same ids lie in the same blocks wherever they are dealt."""
+        """The place of an id as in ``key_places``: the same ids lie in the same blocks wherever they are dealt."""
         import ibis
 
         (name,) = self._logs.declaration.dealt_by

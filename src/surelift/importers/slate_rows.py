@@ -55,7 +55,7 @@ _TAKES: dict[str, tuple[tuple[str, ...], str]] = {
 _MANY = 1 << 20
 LOGARITHM, SMALLEST_OF_PAGE = " (logarithm of the product)", " (smallest of the page)"
 _NAMES = ("log_propensity", LOGARITHM, " (product)"), ("propensity", SMALLEST_OF_PAGE, " (excess weight)")
-"""For pages of multiplied and of added weights: what declares production's column, its ending and that of candidates."""
+"""What declares production's column, its ending and that of candidates, for pages of multiplied and of added weights."""
 SMALLEST = math.log(1e-290)
 
 

@@ -114,7 +114,7 @@ class LoopUnits:
 
 
 class LoopSums(NamedTuple):
-    """By group, and term or smoothing, in the order of the plan."""
+    """The sums by group, and by term or smoothing, in the order of the plan."""
 
     totals: Sequence[FloatArray]  # of each term, (groups, smoothings)
     moments: FloatArray  # (groups, terms, 3): the sum, that of squares, and the largest of a row

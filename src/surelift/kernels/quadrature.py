@@ -100,7 +100,7 @@ def _by_library(name: str, scores: FloatArray, others: tuple[Any, ...], rule: Qu
 
 
 def _nodes(scores: FloatArray, rule: Quadrature) -> Iterator[tuple[slice, FloatArray, FloatArray, FloatArray]]:
-    """Of some rows at once exp(sum_b log Phi(z_b)) times the step, (rows, nodes); z and m(z), (rows, actions, nodes)."""
+    """Some rows at once: exp(sum_b log Phi(z_b)) times the step, (rows, nodes); z and m(z), (rows, actions, nodes)."""
     at_once = max(1, _AT_ONCE // (scores.shape[1] * rule.nodes))
     windows = np.lib.stride_tricks.sliding_window_view(_table(rule), rule.nodes, axis=2)
     least = rule.real(rule.least)

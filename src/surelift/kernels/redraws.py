@@ -15,7 +15,7 @@ _AT_ONCE = 1 << 17
 def redraw(
     logged: FloatArray, chances: FloatArray, weights: FloatArray, starts: IntArray, *, block: int, lanes: int
 ) -> tuple[FloatArray, FloatArray]:
-    """For each of up to 500 redraws the sums of (w/Z + w'/(Z - w + w'))^2 and of (w' / sum w')^2, as for ``Proxies``.
+    """The sums of (w/Z + w'/(Z - w + w'))^2 and of (w' / sum w')^2 in each of up to 500 redraws, as for ``Proxies``.
 
     The actions of round k, with their chances and weights, are the entries from ``starts[k]`` to ``starts[k + 1]``. What is
     drawn follows from the numbers of the block, the lane and the round alone.

@@ -17,8 +17,8 @@ _AT_ONCE = 1 << 18
 
 
 def resample(terms: Sequence[FloatArray], numbers: Words, draws: int, groups: Sorted) -> list[FloatArray]:
-    """For each of several terms (groups, 2, draws): how often a round enters a resample follows from its number and that of
-    the resample alone.
+    """The total of each term and its rounds, (groups, 2, draws): how often a round enters a resample follows from its number
+    and that of the resample alone.
 
     >>> [[[totals, rounds]]] = resample([np.full(4, 0.5)], np.arange(4, dtype=np.uint64), 5, Sorted.whole(4))
     >>> rounds.tolist(), totals.tolist()

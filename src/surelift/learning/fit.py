@@ -38,7 +38,7 @@ class Readings:
         self._logs: list[Logs] = []  # kept alive, so that no other log gets the identity of one of them
 
     def once(self, logs: Logs, key: tuple[Any, ...], read: Callable[[], T]) -> T:
-        """Read by the first that asks; the others wait for it, and get its error if it failed."""
+        """The first that asks reads; the others wait for it, and get its error if it failed."""
         with self._lock:
             first = (id(logs), key) not in self._known
             if first:

@@ -54,7 +54,7 @@ def parts_of(logs: Logs, holdout: float) -> tuple[int, int]:
 
 
 def choosing_from(rounds: int) -> int:
-    """Of the first rounds of a log, where those that choose begin."""
+    """The first of the rounds that choose, which are the last of the first ``rounds`` of a log."""
     return rounds - max(1, int(CHOOSING_SHARE * rounds))
 
 

@@ -51,7 +51,7 @@ class TableBatch:
         return f" ({self.place}, row {row - self.place_start})" if self.place else ""
 
     def cut(self, rows: int) -> "Iterator[TableBatch]":
-        """In pieces of so many rows; whole if it has clusters."""
+        """The batch in pieces of so many rows; whole if it has clusters."""
         size = max(self.table.num_rows, 1) if self.cluster_starts is not None else rows
         for first in range(0, max(self.table.num_rows, 1), size):
             part = replace(self, table=self.table.slice(first, size), start=self.start + first)
@@ -67,7 +67,7 @@ class Needs:
     read: tuple[str, ...] = ()
     handed_on: tuple[str, ...] = ()
     coded: tuple[str, ...] = ()
-    """Of those read, the columns of few values, wanted as codes and a list of them where the format has such."""
+    """The columns of few values, of those read, wanted as codes and a list of them where the format has such."""
     where: Condition | None = None
     """Rows that do not meet it are not wanted: a source may leave them out, and then counts them."""
 
@@ -177,7 +177,7 @@ def kind_as_stored(batch: TableBatch, name: str) -> str | None:
 
 
 def kind_as_read(batch: TableBatch, name: str) -> str | None:
-    """As what a column of a format without types is handed to functions; None where all of it is missing."""
+    """The kind of a column of a format without types as functions get it; None where all of it is missing."""
     values = numbers_in(batch.table[name]) if name in batch.as_text else None
     if name not in batch.as_text or (values is not None and values.null_count == len(values)):
         return None

@@ -55,7 +55,7 @@ class Decisions:
     largest: float = 1.0  # what a probability can be: 1, or anything for a density
     density: Density | None = None  # that of production, where its parameters are known
     embed: Callable[[Vectors], Vectors] | None = None
-    """From probabilities of actions to those of their embeddings, where these take the place of actions."""
+    """Turns probabilities of actions into those of their embeddings, where these take the place of actions."""
     by_action: "Decisions | None" = None  # the same decisions by single actions, where embeddings take their place
     aside: Any = None  # what a trait keeps for a test of its own
 
@@ -133,7 +133,7 @@ class Decisions:
         self.rows.refuse(subject, faults.ACTION_POSITION, self.rows.usable & outside, positions)
 
     def overstated(self) -> FloatArray:
-        """By how much, relatively, each propensity exceeds its entry in production's vector."""
+        """The relative excess of each propensity over its entry in production's vector."""
         assert self.shares is not None
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.maximum(self.propensity / self.shares.at(self.taken) - 1.0, 0.0)

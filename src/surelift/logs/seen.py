@@ -58,7 +58,7 @@ class HashSample:
         return HashSample.of(keys, max(self.most, other.most), max(self.bits, other.bits), counts)
 
     def thinned(self, bits: int) -> "HashSample":
-        """With at least so many bits of zero."""
+        """The sample with at least so many bits of zero."""
         return HashSample.of(self.keys, self.most, max(self.bits, bits), self.counts)
 
     def encode(self) -> list[int | str]:

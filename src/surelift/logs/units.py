@@ -51,7 +51,7 @@ class Units:
     multiplies: ClassVar[bool] = False  # the weight of a row is that of all decisions up to it
 
     def weights(self, steps: Weights) -> Weights:
-        """From the weight of each decision to that of the row, given what came before it in its unit."""
+        """The weight of each row from those of the decisions, given what came before it in its unit."""
         return steps
 
     def before(self, weight: FloatArray) -> FloatArray | None:
@@ -63,7 +63,7 @@ class Units:
         return NO_DIFFERENCE
 
     def mean(self, values: FloatArray, padding: FloatArray | float) -> FloatArray:
-        """From a number a row to a number a unit, with ``padding`` in place of each row that it lacks."""
+        """The mean of the rows of each unit, with ``padding`` in place of each row that it lacks."""
         if self.starts is None or self.divisor is None:
             return values
         if isinstance(padding, float):
@@ -75,7 +75,7 @@ class Units:
         return values if self.starts is None else values[self.starts[:-1]]
 
     def combined(self, values: FloatArray) -> FloatArray:
-        """From how far each row may be off, relatively, to how far its unit may."""
+        """The relative error that each unit may have, from those that its rows may have."""
         return values if self.starts is None or not self.count else np.maximum.reduceat(values, self.starts[:-1])
 
 

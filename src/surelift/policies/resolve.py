@@ -84,7 +84,7 @@ def bounded(policy: Any, max_weight: float) -> Policy:
 
 @lru_cache(maxsize=1024)
 def _named_by(column: str) -> Policy:
-    """Made once for each name, so that every question of it finds what was derived from it."""
+    """The policy is made once for each name, so that every question of it finds what was derived from it."""
     return Production() if column == PRODUCTION else Column(str(column))
 
 

@@ -88,7 +88,7 @@ def outcomes(folder: Path, counts: Mapping[str, Sequence[int]]) -> tuple[str, st
 
 
 def learning(folder: Path, name: str, temperatures: Sequence[float], found: Mapping[str, FloatArray]) -> tuple[str, str]:
-    """For each objective guaranteed and true relative improvements, (temperatures, 2)."""
+    """Draw the guaranteed and the true relative improvements of each objective, (temperatures, 2)."""
     figure, axes = _axes(width=8.0, height=4.6)
     for index, (objective, pairs) in enumerate(found.items()):
         again, place = divmod(index, len(COLOURS))

@@ -24,7 +24,7 @@ class Profile(Result):
     over: str
     estimate: float
     lower: float
-    """From the mixture, which did not need to know the best smoothing."""
+    """The lower bound from the mixture, which did not need to know the best smoothing."""
     smoothings: tuple[float, ...]
     bounds: tuple[float, ...]
     delta: float

@@ -21,13 +21,13 @@ class EmbeddingTrial(Result):
 
     policy: str
     plain: Improvement
-    """Over production, by the weights of actions."""
+    """The improvement over production, by the weights of actions."""
     marginal: Improvement
-    """Over production, by the weights of embeddings."""
+    """The improvement over production, by the weights of embeddings."""
     difference: Improvement
     """Actions minus embeddings: 0 where the embedding's assumption holds and support is full."""
     effective_sample_sizes: tuple[float, float]
-    """By actions, and by embeddings."""
+    """The effective sample sizes by actions, and by embeddings."""
     largest_weights: tuple[float, float]
 
     title: ClassVar = TITLE

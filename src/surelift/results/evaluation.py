@@ -127,7 +127,7 @@ class PolicyEstimate(Result):
     rounds: int
     mean_weight: float
     plug_ins: Mapping[str, float]
-    """For logarithmic smoothing, the paper's expectations estimated by sample means, for rewards scaled to [0, 1]."""
+    """The paper's expectations for logarithmic smoothing, estimated by sample means, for rewards scaled to [0, 1]."""
     doubts: tuple[str, ...]
 
     title: ClassVar = "A point estimate"

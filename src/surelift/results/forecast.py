@@ -33,11 +33,11 @@ class Forecast(Result):
     power: float
     rounds: int
     rounds_needed: int | None
-    """In a new log, to certify with probability ``power``; None where no number would."""
+    """The rounds of a new log that certify with probability ``power``; None where no number would."""
     rounds_needed_range: Range
-    """From a bootstrap of the log: what is needed lies there in about 80% of forecasts; None where no number would do."""
+    """A bootstrap range: what is needed lies there in about 80% of forecasts; None where no number would do."""
     more_rounds: int | None
-    """In addition to the rounds so far, with the evidence they have brought; None also where only one look is allowed."""
+    """The rounds beside those so far, with the evidence they have brought; None also where only one look is allowed."""
     more_rounds_range: Range
     counted: str = field(metadata=OMITTED)
     method: str

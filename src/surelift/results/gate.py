@@ -28,7 +28,7 @@ class Gate(Result):
     improvement: Improvement | None
     """None where the logs are not fit."""
     guardrails: Mapping[str, Improvement]
-    """By column; certified where its claim holds."""
+    """The guardrails by column; each is certified where its claim holds."""
     delta: float
     """The probability that any of these bounds fails: it is split evenly over them."""
     provenance: Provenance | None = field(compare=False)

@@ -36,11 +36,11 @@ class HeavyRound:
     """One of the rounds with the largest weights."""
 
     row: int
-    """Counted from 0 over the whole log."""
+    """The number of the row, from 0 over the whole log."""
     weight: float
     propensity: float
     reward: float | None
-    """In the units of the column, as is a cost; None where the round was not labelled."""
+    """The reward in the units of the column, as is a cost; None where the round was not labelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Health(Result):
     findings: tuple[Finding, ...]
     weights: Mapping[str, WeightHealth]
     evidence: tuple[Evidence, ...] = field(metadata=OMITTED)
-    """Against the propensities, for every segment that was tested."""
+    """The evidence against the propensities, for every segment that was tested."""
     mean_reward: float | None
     """Production's mean reward per round, in the units of the column."""
     smallest_propensity: float | None

@@ -116,7 +116,7 @@ class PolicySearch(Result):
     failed: Mapping[str, str]
     """Learners that could not be trained, by name, with the reason."""
     answer: Improvement
-    """About the policy of the chosen learner: the only certificate that was made."""
+    """The improvement by the policy of the chosen learner: the only certificate that was made."""
     learner: Any = field(metadata=OMITTED, compare=False)
     """The chosen learner; ``learner.policy_`` is the policy."""
 

@@ -31,7 +31,7 @@ class Measured:
 
     column: str = ""
     kind: str = "reward"
-    """Or cost, of which less is better."""
+    """The kind of column: reward, or cost, of which less is better."""
     sums_up: bool = True
     """Shares are those of the total; not so where clusters of unequal sizes count once each."""
 

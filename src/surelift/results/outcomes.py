@@ -105,7 +105,7 @@ class Outcome:
         return replace(result, certified=self.reached(result) and not result.doubts)
 
     def describe(self) -> dict[str, Any]:
-        """As certificates store it; ``margin`` is what it may get worse by."""
+        """The outcome as certificates store it; ``margin`` is what it may get worse by."""
         claim = {"margin": self.at_most_worse} if self.at_least is None else {"at_least": self.at_least}
         return {"column": self.column, **claim, "reward_range": list(self.range), "cost": self.cost}
 

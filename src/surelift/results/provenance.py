@@ -21,7 +21,7 @@ class Provenance:
     """Enough to ask the same question again, and to recognise the rounds."""
 
     question: Mapping[str, Any]
-    """As JSON: ``Question.from_dict`` reads it back."""
+    """The question as JSON: ``Question.from_dict`` reads it back."""
     rounds: int
     fingerprint: "Fingerprint"
     segment: str | None = None

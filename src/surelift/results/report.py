@@ -34,11 +34,11 @@ class Report(Result):
     values: Evaluation | None
     """Every candidate's and production's, at a delta of their own."""
     history: History | None
-    """For up to 100 candidates."""
+    """The history of up to 100 candidates."""
     normal_intervals: Mapping[str, Improvement]
     """Asymptotic normal intervals, by name; empty for clusters and sampled rounds, where there are none."""
     forecasts: Mapping[str, Forecast]
-    """For the candidates that are not certified, by name; empty where none is made: sampled, one round, or over 100."""
+    """Forecasts of candidates not certified, by name; empty if sampled, one round, several loggers, or over 100."""
     segments: Segments[Selection] | None = None
     """The same candidates in each segment, where segments were named."""
     outcomes: Mapping[str, Outcomes] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Report(Result):
         return selection[selection.chosen].certified_lift
 
     def sentence(self) -> str:
-        """In per cent, where that is certified."""
+        """The answer, in per cent where that is certified."""
         if self.selection is None or not self._lift:
             return self.answer.sentence()
         return f"Choose {quoted(self.selection.chosen)}: {self._lift}, {STEADY}."

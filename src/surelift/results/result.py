@@ -35,7 +35,7 @@ def fields_dict(value: Any) -> dict[str, Any]:
 
 
 def plain_value(value: Any) -> Any:
-    """As in JSON: results, dataclasses and mappings become dicts, tuples become lists."""
+    """The value as in JSON: results, dataclasses and mappings become dicts, tuples become lists."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if is_dataclass(value):
@@ -46,7 +46,7 @@ def plain_value(value: Any) -> Any:
 
 
 def delivered(text: str, path: str | Path | None, what: str) -> str | None:
-    """Written to a file, or returned."""
+    """The text if it is not written to a file."""
     if path is None:
         return text
     write_beside(path, text, what=what)

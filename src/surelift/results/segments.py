@@ -62,7 +62,7 @@ class Segments(ByName[R], Generic[R]):
         ]
 
     def bounded(self) -> Mapping[str, BoundedAnswer]:
-        """By segment; by both where one has several."""
+        """The bounded answers by segment; by segment and name where one has several."""
         answers, several = self.answers(), len(self.answers()) > len(self)
         return {f"{segment}, {name}" if several else segment: answer for segment, name, answer in answers}
 

@@ -28,7 +28,7 @@ class Selection(Several[Improvement]):
     over: str
     many: Many
     improvements: Mapping[str, Improvement]
-    """By name; all lower bounds hold at once: each is made at delta divided by their number, or all together by e-Holm."""
+    """Improvements by name; all lower bounds hold at once: each at delta divided by their number, or together by e-Holm."""
     delta: float
     """The probability that any lower bound fails, or any candidate is falsely certified; under "e-bh" also the expected
     share of false discoveries."""
@@ -129,7 +129,7 @@ class ValueSelection(Several[PolicyValue]):
     chosen: str
     """``"production"`` means: keep it."""
     policies: Mapping[str, PolicyValue]
-    """By name; each is bounded at delta divided by their number, on the side that counts."""
+    """The values by name; each is bounded at delta divided by their number, on the side that counts."""
     delta: float
     rounds: int
     method: str

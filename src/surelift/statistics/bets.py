@@ -68,11 +68,11 @@ class Wealth:
 
 @dataclass(frozen=True, slots=True)
 class Wealths:
-    """By the name of the bet. A position is one action only where all vectors are of one length."""
+    """The wealth of each bet by its name. A position is one action only where all vectors are of one length."""
 
     bets: dict[str, Wealth] = field(default_factory=dict)
     length: int | None = None
-    """Of all vectors; 0 where it varies, or there are none, and None before any round."""
+    """The length of all vectors; 0 where it varies, or there are none, and None before any round."""
 
     def __add__(self, other: "Wealths") -> "Wealths":
         if self.length is None or other.length is None:

@@ -22,7 +22,7 @@ from surelift.statistics.splits import Split, row_numbers
 
 PLACES = 1 << 12
 HEX_DIGITS = 3
-"""Of the MD5 of a salted text, which databases know too: so many make up a place."""
+"""The digits of the MD5 of a salted text that make up a place; databases know MD5 too."""
 SALT = "surelift/"
 """Many assign users to actions, and sample logs, by the MD5 of an id alone: blocks must not show that."""
 MODULUS = (1 << 31) - 1

@@ -22,7 +22,7 @@ MOST_ROUNDS, MOST_IDS, MOST_KEYS, SEVERAL = 1 << 10, 1 << 14, 1 << 15, 50
 
 @dataclass(frozen=True, slots=True)
 class RoundMemory(Statistic):
-    """Of all that was read of each round, its time and id included; or of its action and some contexts alone."""
+    """A memory of all that was read of each round, its time and id included; or of its action and some contexts alone."""
 
     contexts: tuple[str, ...] | None = None
     most: int = MOST_ROUNDS
@@ -45,7 +45,7 @@ class RoundMemory(Statistic):
 
 @dataclass(frozen=True, slots=True)
 class IdMemory(Statistic):
-    """Of the ids of rounds, or of clusters, that may not come again: a hash that was counted twice did."""
+    """A memory of the ids of rounds, or of clusters, that may not come again: a hash that was counted twice did."""
 
     column: str
     of_clusters: bool
@@ -96,7 +96,7 @@ class DuplicateSample:
 
     @property
     def share(self) -> float:
-        """Of the rows, those that are a copy of another."""
+        """The share of rows that are a copy of another."""
         counts = self.hashes.counts
         total = int(counts.sum())
         return 0.0 if total == 0 or self.same_time > 0.5 * self.rows else 1.0 - len(counts) / total

@@ -13,7 +13,7 @@ from surelift.quantities import Quantity
 from surelift.statistics.plan import Component, Needed
 
 Narrowing = Callable[[Needed, Grid], Needed]
-"""From the plain components on a grid to those of a control beside them."""
+"""Puts the components of a control beside the plain ones on a grid."""
 
 MODEL_SHARES = (0.5, 1.0)
 # A good judge is leaned on, and constants help where rewards are frequent.
@@ -66,7 +66,7 @@ def by_score(plain: Needed, grid: Grid) -> Needed:
 
 
 def _where_caps_allow(masses: Mapping[Any, float], quantity: Quantity | None, plain: Needed, grid: Grid) -> Needed:
-    """With controls, each with its part of the prior, wherever the cap leaves a control something to take off."""
+    """The plain components, and controls with their parts of the prior wherever the cap leaves something to take off."""
     rest, parts = 1.0 - sum(masses.values()), list[Component]()
     for part, beta, prior in zip(plain.components, grid.smoothings, grid.prior, strict=True):
         if CAP / beta < SMALLEST_CAP * (plain.offset or 1.0):

@@ -80,7 +80,7 @@ class Needed:
     smoothing: float = 0.0
     components: tuple[Component, ...] = ()
     smallest: tuple[tuple[str, float], ...] = ()
-    """Where control counts the weights of each policy from: the smallest they can be."""
+    """The smallest weight that each policy can have, from which control counts."""
     moments: tuple[Moment, ...] = ()
     resamples: int = 0
     redraws: int = 0
@@ -89,7 +89,7 @@ class Needed:
 
 
 NOTHING = Needed()
-"""Of a quantity that is certainly zero, since two policies are one."""
+"""What is needed of a quantity that is certainly zero, since two policies are one."""
 
 
 @dataclass(frozen=True, eq=False)

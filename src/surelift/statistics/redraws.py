@@ -53,7 +53,7 @@ Resamples.works_with = Resamples
 
 @dataclass(frozen=True, slots=True)
 class Proxies:
-    r"""With Z_k the weights up to k and redrawn ones beyond, and w' redrawn:
+    r"""Means over redraws, where Z_k adds the weights up to k and redrawn ones beyond, and w' is redrawn:
 
     ``variance`` is the sum over k of E[(w_k/Z_k + w'_k/(Z_k - w_k + w'_k))^2], ``expected`` that of
     E[(w'_k / sum w')^2], each with its Monte-Carlo standard error; ``second_moment`` is the sum of pi^2/pi0.

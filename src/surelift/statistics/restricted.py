@@ -42,7 +42,7 @@ class Taken:
     """Sum of 1/q, and the largest of them."""
     largest_inverse: float
     counts: tuple[float, ...]
-    """By place: how often it was taken, and the summed chance of it where production's distribution is known."""
+    """How often each place was taken, and the summed chance of it where production's distribution is known."""
     chances: tuple[float, ...] | None
     favourite: tuple[float, ...] | None
     """How often production's favourite was taken, and the summed log chances that it was, and was not."""
@@ -63,7 +63,7 @@ class Taken:
         return sum(count > 0.0 for count in self.counts)
 
     def log_e_value(self) -> float:
-        """Against "the segment was known before the action, and the propensities are right"."""
+        """The log e-value against "the segment was known before the action, and the propensities are right"."""
         bets = [self._one(), self._of_set(), *self._of_favourite()]
         return float(np.logaddexp.reduce(bets)) - math.log(len(bets)) - ROUNDING * self.rounds
 

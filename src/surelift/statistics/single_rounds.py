@@ -24,7 +24,7 @@ Heavy = tuple[float, int, float, float | None]
 @dataclass(frozen=True, slots=True)
 class TailSums:
     bins: dict[int, tuple[float, float]] = field(default_factory=dict)
-    """By the exponent of the weight: rounds, and their summed weight."""
+    """The rounds and their summed weight, by the exponent of the weight."""
     top: tuple[Heavy, ...] = ()
 
     def __add__(self, other: "TailSums") -> "TailSums":
@@ -36,7 +36,7 @@ class TailSums:
         return TailSums(bins, tuple(heaviest[:TOP]))
 
     def sizes(self) -> tuple[tuple[float, float, float], ...]:
-        """For each power of two that weights stay below: it, the share of rounds and the share of the weight."""
+        """Each power of two that weights stay below, with the share of rounds and the share of the weight."""
         (rounds, weight), bins = self._totals(), sorted(self.bins.items())
         return tuple((2.0 ** (size - SHIFT), count / rounds, total / weight) for size, (count, total) in bins)
 

@@ -69,7 +69,7 @@ class Segment(Split):
         return tuple(map(column_name, self.by))
 
     def describe(self) -> dict[str, Any]:
-        """As JSON keeps it: a single column by its name, others one by one, with the edges of their bins."""
+        """The split as JSON keeps it: a single column by its name, others one by one, with the edges of their bins."""
         listed = {} if self.declared is None else {"segments": list(self.declared)}
         if len(self.by) == 1 and isinstance(self.by[0], str):
             return {"column": self.by[0], **listed}

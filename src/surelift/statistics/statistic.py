@@ -39,7 +39,7 @@ class Groups:
         return Sorted.by(self.codes, len(self.values))
 
     def sorted(self, size: int) -> Sorted:
-        """Of ``size`` rounds, or units, those of each group."""
+        """The rounds, or units, of each group, of ``size`` in all."""
         return Sorted.whole(size) if self.codes is None else self._sorted
 
     def split(self, values: Any) -> Sequence[Any]:

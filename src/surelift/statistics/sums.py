@@ -44,12 +44,12 @@ class TermSums:
     rounds: int
     needed: Needed
     log_sums: FloatArray
-    """In the order of the components."""
+    """The sums of logarithms, in the order of the components."""
     sums: FloatArray
-    """Of the terms with their offsets, in the same order."""
+    """The sums of the terms with their offsets, in the same order."""
     moments: Mapping[Moment, float]
     resamples: FloatArray | None
-    """For each resample its sum of terms and its number of rounds, (2, resamples)."""
+    """The sum of terms and the number of rounds of each resample, (2, resamples)."""
     weights: WeightSums
     proxies: Proxies | None
     blocks: "tuple[TermSums, ...]" = ()
@@ -131,7 +131,7 @@ class Sums:
         return replace(self, states={request: self.states[request] for request in requests} if self.rows else {})
 
     def with_units(self, units: int) -> "Sums":
-        """As if so many rounds had been counted, those that sampling dropped included."""
+        """The same sums as if so many rounds had been counted, those that sampling dropped included."""
         return replace(self, states={**self.states, Request(COUNT): {(): units}})
 
     def of(self, term: Term, key: Key = (), value: KeyValue = (), units: int | None = None) -> TermSums:
@@ -171,7 +171,7 @@ class Sums:
                 yield self.of(one, within, (*value, name), count)
 
     def to_state(self) -> dict[str, Any]:
-        """As JSON, in the order of the plan, whose requests need not be kept; numbers come back to the last bit."""
+        """The sums as JSON, in the order of the plan, whose requests need not be kept; numbers come back to the last bit."""
         states, besides = list[Any](), {"excluded": self.excluded, "left_out": self.left_out}
         for request, found in self.states.items():
             states.append([[list(value), request.statistic.encode(state)] for value, state in found.items()])

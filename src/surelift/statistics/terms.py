@@ -101,7 +101,7 @@ class LogSums(Looped):
     offset: float
     components: tuple[Component, ...]
     smallest: tuple[tuple[str, float], ...] = ()
-    """Where control counts a weight from, by policy: the smallest it can be, else 0."""
+    """The smallest weight that each policy can have, from which control counts, else from 0."""
 
     def wanted(self, simple: bool) -> list[LoopTerm]:
         """A line for the components of one control and one offset, which differ in their smoothing alone."""
@@ -151,7 +151,7 @@ class LogSums(Looped):
         self, batch: Batch, groups: Groups, columns: Sequence[int], padding: Any,
         terms_of: Callable[[bool, float], ControlledTerms],
     ) -> tuple[FloatArray, FloatArray]:  # fmt: skip
-        """Of components by whether something predicts, and the share: those alike differ in their cap alone."""
+        """The sums of components by whether something predicts, and the share: those alike differ in their cap alone."""
         totals, sums = np.zeros((2, len(groups.values), len(columns)))
         units = LoopUnits(
             batch.units.count, len(groups.values), groups.units.codes, batch.units.starts, batch.units.divisor, padding,

@@ -69,9 +69,9 @@ class ProductionSums:
     rewards: float = 0.0
     smallest_propensity: float = INFINITE
     largest_slack: float = 0.0
-    """By how much, relatively, a propensity exceeded its entry in production's vector."""
+    """The largest relative excess of a propensity over its entry in production's vector."""
     largest_shortfall: float = 0.0
-    """By how much, at most, the vectors of a policy fall short of summing to 1."""
+    """The most by which a vector of a policy falls short of summing to 1."""
     smallest_keep: float = INFINITE
     """The probability with which a round was kept, where the log was sampled."""
     largest_keep: float = 0.0

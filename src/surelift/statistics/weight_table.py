@@ -43,7 +43,7 @@ class WeightCells:
 
     @classmethod
     def of_bins(cls, bins: IntArray, sums: FloatArray) -> "WeightCells":
-        """From the rounds of each bin, and the sums of their places (``kernels.weight_tables``)."""
+        """The cells from the rounds of each bin, and the sums of their places (``kernels.weight_tables``)."""
         ones, weight, reward, both = sums.T
         first = bins // WEIGHT_BINS * _WIDTH + bins % WEIGHT_BINS
         shares = (ones - weight - reward + both, weight - both, reward - both, both)

@@ -167,13 +167,13 @@ class Declaration(Fields):
         return Declaration.of(**{**self.flat, **changes})
 
     def found_in(self, known: "Declaration", *, counts: bool = True) -> "Declaration":
-        """With what a first pass found of the same logs; of their loggers only if ``counts``."""
+        """The same with what a first pass found of these logs; of their loggers only if ``counts``."""
         awaited = {"as_of": not self.reward.is_complete, "logger_rounds": counts and not self.propensity.is_complete}
         more = {name: known.flat[name] for name, is_awaited in awaited.items() if is_awaited and name in known.flat}
         return self.declared(**more) if more else self
 
     def completed(self, newest: Callable[[str], str], audited: Callable[["Declaration"], Any]) -> "Declaration":
-        """With what a first pass finds: the newest time of a column, or what was counted for the propensities."""
+        """The same with what a first pass finds: the newest time of a column, or what was counted for the propensities."""
         whole = replace(self, reward=self.reward.completed(newest))
         propensity = whole.propensity.completed(lambda trait: audited(replace(whole, propensity=trait)))
         return replace(whole, propensity=propensity)

@@ -34,7 +34,7 @@ BLIND_SCORE = (
     "the score of a round was made without knowing whether it was drawn, or its label; how good it is does not matter"
 )
 RATES = np.array([sign * 0.5**halving for halving in range(1, 11) for sign in (1.0, -1.0)])
-"""Of the bets that labels were drawn with the stated probability."""
+"""The rates of the bets that labels were not drawn with the stated probability."""
 LARGEST_LOG = 700.0
 
 

@@ -31,7 +31,7 @@ class ContextContrast:
 
 
 def context_contrast(counts: FloatArray) -> ContextContrast:
-    r"""From the rounds of each logger in each bin, (loggers, bins).
+    r"""The strongest contrast, from the rounds of each logger in each bin, (loggers, bins).
 
     Independent rounds of one context law may change their loggers at random, so given the totals the rounds c of a logger
     with n_j in a group of m, of n, are hypergeometric. By Hoeffding (1963), with KL that of two Bernoulli laws,
@@ -65,7 +65,7 @@ def context_contrast(counts: FloatArray) -> ContextContrast:
 
 
 def shares_e_value(counts: FloatArray, shares: FloatArray) -> float:
-    r"""Against "the logger of every round is drawn with these shares", at any number of looks.
+    r"""The e-value against "the logger of every round is drawn with these shares", at any number of looks.
 
     The chance of the rounds in their order under shares that are drawn evenly from all there can be, over that under those
     declared: a nonnegative martingale from 1. With two loggers and one round, :math:`\tfrac 1 2 / s_j`:
@@ -87,7 +87,7 @@ def _divergence(share: FloatArray, law: FloatArray) -> FloatArray:
 
 
 def context_bins(rows: Rows, name: str) -> IntArray:
-    """By the value alone, whatever batch it is in: a number by its size, a text by its hash."""
+    """The bins by the value alone, whatever batch it is in: a number by its size, a text by its hash."""
     column = rows.table[name]
     if pa.types.is_nested(column.type):
         return np.full(rows.size, VECTOR, dtype=np.int64)

@@ -140,7 +140,7 @@ class Loggers(Propensity):
         )
 
     def completed(self, audited: Callable[[Propensity], FloatArray | None]) -> "Loggers":
-        """With the rounds of each logger, which a first pass counts."""
+        """The trait with the rounds of each logger, which a first pass counts."""
         if self.is_complete:
             return self
         counts = audited(replace(self, logger_shares=dict.fromkeys(self.loggers, 1.0 / len(self.loggers)), contexts=None))

@@ -118,7 +118,7 @@ class Propensity(Trait):
         return math.inf if self.density else 1.0
 
     def completed(self, audited: Callable[["Propensity"], FloatArray | None]) -> "Propensity":
-        """With what a first pass counts."""
+        """The trait with what a first pass counts."""
         return self
 
     def decisions(self, rows: Rows) -> Decisions:

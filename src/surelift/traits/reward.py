@@ -93,7 +93,7 @@ class Reward(Trait):
         return keeping_settled(batches, str(self.time), self.settled_after, self.as_of)
 
     def completed(self, newest: Callable[[str], str]) -> "Reward":
-        """With the moment at which age is measured, which a first pass finds."""
+        """The trait with the moment at which age is measured, which a first pass finds."""
         if self.is_complete:
             return self
         if isinstance(self.settled_after, float):

@@ -33,7 +33,7 @@ AS_OF_NEEDED = (
 
 
 def duration(name: str, length: Any) -> str | float:
-    """As "7d" or "12h" where times are moments, as a number where they are numbers.
+    """A duration as "7d" or "12h" where times are moments, as a number where they are numbers.
 
     >>> duration("settled_after", timedelta(days=7)), duration("settled_after", timedelta(milliseconds=1500))
     ('7d', '1.500000s')
@@ -94,7 +94,7 @@ def keeping_settled(
 
 
 class Moments(NamedTuple):
-    """In microseconds since 1970, in UTC where they name a zone."""
+    """Times in microseconds since 1970, in UTC where they name a zone."""
 
     values: IntArray
     missing: BoolArray
@@ -103,7 +103,7 @@ class Moments(NamedTuple):
 
 
 def microseconds(batch: TableBatch, name: str) -> Moments:
-    """Never rounded down."""
+    """The moments in a column, never rounded down."""
     column = decode(batch.table[name])
     missing, is_day = is_missing(column), np.full(len(column), pa.types.is_date(column.type))
     if is_text(column):

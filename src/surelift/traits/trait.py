@@ -13,7 +13,7 @@ from surelift.errors import UsageError, printed, whole
 from surelift.logs.faults import Finding
 
 Check = Callable[[str, Any], Any]
-"""From the name of a field and what was given for it to the form in which it is kept; raises where it is wrong."""
+"""Takes the name of a field and what was given for it, and returns what is kept; raises where it is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

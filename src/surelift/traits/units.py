@@ -167,7 +167,7 @@ class Steps(Clusters):
         vars(self).update(order=(self.cluster, self.position), assumes=(*self.assumes, GIVEN_BEFORE, NO_LATER_ACTIONS))
 
     def limits(self, limits: Limits) -> Limits:
-        """Of products of weights."""
+        """The limits of products of weights."""
         if limits.drop in (0.0, 1.0) or self.most is None:
             return Limits(0.0, 0.0) if limits.drop == 0.0 else Limits()
         return Limits(1.0 - (1.0 - limits.drop) ** self.most)
@@ -184,7 +184,7 @@ class Steps(Clusters):
         return Sequences(units.count, units.starts, units.divisor)
 
     def audit(self, batch: "Batch", groups: "Groups") -> list[FloatArray]:
-        """From which number positions count: the clusters that begin at 0, and those that begin at 1."""
+        """The number of clusters whose positions begin at 0, and of those that begin at 1."""
         first = batch.units.first(batch.rows.plain_numbers(self.position).values)
         return list(np.column_stack([groups.units.sums((first == start) * 1.0) for start in (0.0, 1.0)]))
 

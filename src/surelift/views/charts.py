@@ -41,14 +41,14 @@ class Identities:
 
     @classmethod
     def of(cls, policies: Iterable[str], chosen: str | None = None) -> "Identities":
-        """In the order of their names: production is grey, whatever its place."""
+        """Colours in the order in which policies are named: production is grey, whatever its place."""
         candidates = [name for name in dict.fromkeys(policies) if name != PRODUCTION]
         colours = {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(candidates)}
         return cls({**colours, PRODUCTION: NEUTRAL}, chosen)
 
     @classmethod
     def in_figure(cls, figure: Figure) -> "Identities":
-        """Those of a figure that stands alone."""
+        """The identities of a figure that stands alone."""
         return cls.of(figure.policies, getattr(figure, "chosen", None))
 
     def labels(self, names: Iterable[str]) -> list[str]:

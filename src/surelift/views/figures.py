@@ -112,14 +112,14 @@ class WeightSize:
 
     below: float
     rounds: float
-    """As a share of all rounds; the next as a share of the total weight."""
+    """The share of all rounds; ``weight`` is their share of the total weight."""
     weight: float
 
 
 @dataclass(frozen=True, slots=True)
 class WeightHistogram(Figure):
     bars: Mapping[str, tuple[WeightSize, ...]]
-    """By policy."""
+    """The bars by policy."""
     note: str = ""
     sizes: tuple[float, ...] = ()
     """The weights below which bars stand, and the largest share, where the axes are shared with other figures."""

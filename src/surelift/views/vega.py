@@ -87,7 +87,7 @@ def _intervals(figure: Intervals, alt: Any, identities: Identities) -> Any:
 
 
 def _verdicts(rows: list[dict[str, Any]], base: Any) -> list[Any]:
-    """Above each interval, at the end that is further from the edge of the chart."""
+    """The verdicts above each interval, at the end that is further from the edge of the chart."""
     ends = [row[end] for row in rows for end in ("estimate", "from", "to")]
     middle = (min(ends) + max(ends)) / 2
     left, layers = [row["from"] <= middle for row in rows], []

@@ -131,7 +131,7 @@ class FeatureMoments:
     squares: FloatArray
 
     def __add__(self, other: "FeatureMoments") -> "FeatureMoments":
-        """Without cancellation (Chan et al., 1983)."""
+        """The moments of both, without cancellation (Chan et al., 1983)."""
         gap, count = other.mean - self.mean, self.count + other.count
         squares = self.squares + (other.squares + gap * gap * (self.count * other.count / count))
         return FeatureMoments(count, self.mean + gap * (other.count / count), squares)

@@ -17,7 +17,7 @@ from surelift.learning.tensors import like, namespace, positions
 
 @dataclass(frozen=True, slots=True)
 class RivalObjective:
-    """By default with two sums: a mean, and a second moment that lowers the bound."""
+    """An objective with two sums by default: a mean, and a second moment that lowers the bound."""
 
     smoothings: tuple[float, ...]
     baseline: float = field(default=0.0, kw_only=True)

@@ -49,7 +49,7 @@ def by_log_ndtr(standardised: Tensor, rule: Quadrature = TRAINING) -> Tensor:
 
 
 class _ByTorch(torch.autograd.Function):
-    r"""With r = phi/Phi at t - d_a, and D the product of all Phi there: p_a is the sum of D r_a over the nodes t.
+    r"""The sum p_a of D r_a over the nodes t, with r = phi/Phi at t - d_a, and D the product of all Phi there.
 
     .. math:: \frac{\partial}{\partial d_b} \sum_a g_a p_a = \sum_t D r_b \Bigl(g_b (t - d_b + r_b) - \sum_a g_a r_a\Bigr)
     """

@@ -204,7 +204,7 @@ def _scores(rows: Any, weights: Any) -> FloatArray:
 
 
 def _softmax(scores: FloatArray) -> FloatArray:
-    """In the memory of the scores, since there may be many items."""
+    """The softmax in the memory of the scores, since there may be many items."""
     scores -= scores.max(axis=1, keepdims=True)
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=1, keepdims=True)

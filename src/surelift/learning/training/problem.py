@@ -126,7 +126,7 @@ class StackedProblems:
         return list(self._scores(self._processes.together(total), groups, rounds).tolist())
 
     def _sums(self, batch: Examples, groups: Sequence[ObjectiveGroup]) -> list[Tensor]:
-        """For each group, (problems, sums), of this process."""
+        """The sums of each group in this process, (problems, sums)."""
         if not len(batch):
             # The batch is smaller than the number of processes, but each of them must have a gradient to add.
             zero: Any = sum(0.0 * parameter.sum() for parameter in self.policy.parameters())

@@ -108,7 +108,7 @@ def leave_group() -> None:
 
 
 def local_device(device: str) -> str:
-    """With several GPUs, the one of this process."""
+    """The GPU of this process where there are several, else the device itself."""
     local = os.environ.get("LOCAL_RANK")
     return f"cuda:{local}" if device == "cuda" and local is not None else device
 

@@ -16,7 +16,7 @@ DELTA, METADATA = "_delta_log", ".metadata.json"
 
 
 def holds_rounds(name: str) -> bool:
-    """Also in a compression that is not read: such files are refused, not left out."""
+    """A compression that is not read counts too: such files are refused, not left out."""
     inner, last = os.path.splitext(name)
     return bool(extension_of(name) or (last.lower() in _NOT_READ and extension_of(inner)))
 

@@ -31,7 +31,7 @@ class JsonLines:
         return sum(1 for _, lines in self._blocks() for line in lines if line.strip())
 
     def all_names(self) -> list[str]:
-        """Of all lines; ``schema`` is that of the first ones."""
+        """The names in all lines; ``schema`` is that of the first ones."""
         names = dict[str, None]()
         for schema in self._schemas(_BLOCK):
             repeated = repeated_in(schema.names)
@@ -86,7 +86,7 @@ class JsonReader:
         self._texts = dict[str, Any]()
 
     def table(self, lines: Sequence[bytes], number: int, start: int, columns: Sequence[str] | None = None) -> Any:
-        """Of lines from ``number`` on, the first of which is row ``start``; where columns are named, perhaps only those."""
+        """The lines from ``number`` on, the first of which is row ``start``; where columns are named, perhaps only those."""
         quick = self._quick(lines)
         if quick is not None:
             return quick
@@ -99,7 +99,7 @@ class JsonReader:
             raise LogsError(f"{self._called}: {error}") from error
 
     def schema(self, lines: Sequence[bytes], number: int) -> Any:
-        """Also of columns of several types, which do not matter until they are read."""
+        """The schema, also of columns of several types, which do not matter until they are read."""
         quick = self._quick(lines)
         return quick.schema if quick is not None else pa.schema({name: pa.null() for name in self._columns(lines, number)})
 
@@ -181,7 +181,7 @@ def flattened(row: Mapping[Any, Any], above: str = "") -> dict[str, Any]:
 
 
 def in_arrow(content: bytes) -> Any:
-    """In memory of Arrow's own: a thread of Arrow that lets go of Python's memory while Python ends aborts the process."""
+    """A reader of Arrow's own memory: a thread that lets go of Python's memory while Python ends aborts the process."""
     memory = pa.BufferOutputStream()
     memory.write(content)
     return pa.BufferReader(memory.getvalue())

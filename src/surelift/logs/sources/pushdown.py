@@ -116,7 +116,7 @@ def may_meet(condition: Condition, extremes: Callable[[str], Extremes | None], f
 
 
 def extremes_of(row_group: Any, place: int, kind: pa.DataType) -> Extremes | None:
-    """Of a column of a row group of Parquet, where its statistics are there to be trusted."""
+    """The extremes of a column of a row group of Parquet, where its statistics can be trusted."""
     statistics = row_group.column(place).statistics
     if statistics is None:
         return None
