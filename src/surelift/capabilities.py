@@ -68,7 +68,7 @@ _TABLE: Mapping[tuple[str, str], str] = {
     ("estimate by a reward model", "sequences"): "the model predicts single rounds",
     # Per cent.
     ("in per cent | tipping factor", "additive slate"): "relative bounds need weights that are never negative",
-    ("in per cent | tipping factor", "method without ratios"): "only 'mixture' and 'logarithmic-smoothing' bound ratios",
+    ("in per cent | tipping factor", "method without ratios"): "only method='mixture' and 'logarithmic-smoothing' have them",
     ("in per cent | tipping factor", "many candidates"): "tables of more than 20 candidates would be too large",
     ("in per cent | tipping factor", "power"): "it forecasts the improvement in units",
     ("in per cent | tipping factor", "profile"): "it is about the improvement in units",

@@ -74,6 +74,11 @@ class Improvement(Result):
     @property
     def claim(self) -> str:
         """What would be certified: better, by more than a margin; or, for a negative margin, not much worse."""
+        return f"{quoted(self.policy)} is {self.claim_over}"
+
+    @property
+    def claim_over(self) -> str:
+        """The claim, without the name of the policy."""
         much = f" by more than {self.amount_of_margin.lstrip('-')}" if self.asked_margin else ""
         better = "not worse" if self.asked_margin < 0.0 else "better"
         return f"{better} than {baseline_name(self.over)}{much}"
@@ -145,7 +150,7 @@ class Improvement(Result):
         return f"the {'cost' if self.measured.kind == 'cost' else 'value'} of {baseline_name(self.over)}"
 
     def sentence(self) -> str:
-        claim = f"{quoted(self.policy)} is {self.claim}"
+        claim = self.claim
         if self.exceeds_margin and not self.certified:
             return f"Not certified: it looks as if {claim}, but this is in doubt: {'; '.join(self.doubts)}."
         return {

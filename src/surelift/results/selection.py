@@ -64,7 +64,7 @@ class Selection(Several[Improvement]):
             return f"Choose {quoted(self.chosen)}: {self.amount}."
         # It is certified to exceed the margin, by no certified amount.
         best = f" Of {len(self.discoveries)} certified, its own lower bound, not shown, is the largest."
-        return f"Choose {quoted(self.chosen)}: {chosen.claim}.{best if len(self.discoveries) > 1 else ''}"
+        return f"Choose {quoted(self.chosen)}: {chosen.claim_over}.{best if len(self.discoveries) > 1 else ''}"
 
     @property
     def amount(self) -> str:

@@ -73,7 +73,7 @@ class ProductionSums:
     largest_shortfall: float = 0.0
     """The most by which a vector of a policy falls short of summing to 1."""
     smallest_keep: float = INFINITE
-    """The probability with which a round was kept, where the log was sampled."""
+    """The smallest probability with which a round was kept, where the log was sampled."""
     largest_keep: float = 0.0
 
     def __add__(self, other: "ProductionSums") -> "ProductionSums":
