@@ -43,8 +43,8 @@ class Library:
         """Arrays and structures as pointers (None as a null one), whole numbers in 64 bits, others in double precision."""
         held, passed = list[Any](), list[Any]()
         for argument in arguments:
-            if isinstance(argument, np.ndarray | Packed):
-                held.append(np.ascontiguousarray(argument if isinstance(argument, np.ndarray) else argument.words))
+            if isinstance(argument, (np.ndarray, Packed)):
+                held.append(np.ascontiguousarray(getattr(argument, "words", argument)))
                 passed.append(held[-1].ctypes)
             elif argument is None:
                 passed.append(argument)
@@ -61,11 +61,14 @@ class Packed:
     def __init__(self, *fields: Any) -> None:
         kinds, values, self._held = list[str](), list[Any](), list[Any]()
         for field in fields:
-            kinds.append("d" if isinstance(field, float) else "P" if isinstance(field, np.ndarray | Packed) else "q")
-            if kinds[-1] == "P":
-                self._held.append((np.ascontiguousarray(getattr(field, "words", field)), field))
-                field = self._held[-1][0].ctypes.data
-            values.append(0 if field is None else field)
+            if isinstance(field, (np.ndarray, Packed)):
+                lying = np.ascontiguousarray(getattr(field, "words", field))
+                self._held.append((lying, field))
+                kinds.append("P")
+                values.append(lying.ctypes.data)
+            else:
+                kinds.append("d" if isinstance(field, float) else "q")
+                values.append(0 if field is None else field)
         self.words = np.frombuffer(struct.pack("".join(kinds), *values), dtype=np.uint8)
 
 

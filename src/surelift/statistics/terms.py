@@ -103,6 +103,10 @@ class LogSums(Looped):
     smallest: tuple[tuple[str, float], ...] = ()
     """The smallest weight that each policy can have, from which control counts, else from 0."""
 
+    def __hash__(self) -> int:
+        """One of a few fields: it is asked for many times a batch, and components are many."""
+        return hash((self.candidate, self.quantity, self.offset, len(self.components)))
+
     def wanted(self, simple: bool) -> list[LoopTerm]:
         """A line for the components of one control and one offset, which differ in their smoothing alone."""
         pieces = self.quantity.pieces(self.candidate)

@@ -153,6 +153,23 @@ static Seen seen_in(const double *restrict x, int64_t count) {
     return (Seen){total, squares, largest, least};
 }
 
+/* Terms that are one piece times the reward, or times what it lacks to 1, seen in the pass that makes them. */
+static Seen line_of_one(const double *restrict piece, double at_zero, double at_one, const double *restrict earned,
+                        int64_t count, double *restrict x) {
+    const double slope = at_one - at_zero;
+    double total = 0.0, squares = 0.0, largest = 0.0, least = 0.0;
+#pragma omp simd reduction(+ : total, squares) reduction(max : largest) reduction(min : least)
+    for (int64_t i = 0; i < count; i++) {
+        const double term = piece[i] * (at_zero + slope * earned[i]);
+        total += term;
+        squares += term * term;
+        largest = term > largest ? term : largest;
+        least = term < least ? term : least;
+        x[i] = term;
+    }
+    return (Seen){total, squares, largest, least};
+}
+
 static void flush(const Loop *b, int64_t t, int64_t g) {
     const int64_t place = t * b->groups + g, first = b->first[t], all = b->first[b->terms];
     add_block(b->pending + place * (b->room + 128), b->filled[place], b->smoothings + first, b->first[t + 1] - first,
@@ -332,8 +349,20 @@ static void add_term(const Loop *b, int64_t t, const double *const *pieces, cons
         }
         return;
     }
-    terms_of(b, t, pieces, block->earned, block->missed, block->count, x);
-    const Seen seen = seen_in(x, block->count);
+    const double *low = b->at_zero + first, *high = b->at_one + first, *constants = b->constants + 2 * t;
+    const bool moments_alone = !logs && !b->starts && !b->scale && !b->codes && !(b->kept && b->kept[t]);
+    const bool one = count == 1 && !block->missed && constants[0] == 0.0 && constants[1] == 0.0;
+    Seen seen;
+    if (moments_alone && one && low[0] == 1.0 && high[0] == 1.0) {
+        seen = seen_in(pieces[0], block->count);
+    } else if (moments_alone && count == 0 && !block->missed && constants[0] == 0.0 && constants[1] == 1.0) {
+        seen = seen_in(block->earned, block->count);
+    } else if (one && (low[0] == 0.0 || high[0] == 0.0)) {
+        seen = line_of_one(pieces[0], low[0], high[0], block->earned, block->count, x);
+    } else {
+        terms_of(b, t, pieces, block->earned, block->missed, block->count, x);
+        seen = seen_in(x, block->count);
+    }
     b->deepest[t] = larger(b->deepest[t], -(seen.least + offset) / (1.0 + offset));
     if (!b->starts) {
         keep_values(b, t, block->start, x, block->count);
