@@ -35,7 +35,7 @@ def test_the_answer_says_so_in_numbers_and_words(logs: sl.Logs) -> None:
     assert 0.0 < answer.relative_lower < LIFT < answer.relative_upper
     assert answer.tipping_factor == pytest.approx(1.0 + answer.relative_lower, rel=1e-9)
     assert f"  relative      {answer.lift}   of the value of production" in str(answer)
-    assert "would hold even if propensities were logged too small by up to a factor of" in str(answer)
+    assert "would hold even if weights were too large by up to a factor of" in str(answer)
     assert answer.survives in " ".join(answer.page().lead)
     assert {"relative_lower", "relative_upper", "tipping_factor"} <= answer.to_dict().keys()
     assert answer.to_frame()["relative_lower"][0] == answer.relative_lower
@@ -166,3 +166,14 @@ def test_a_monitor_of_an_earlier_version_has_none_and_goes_on() -> None:
     answer = fresh.answer()
     assert isinstance(answer, sl.results.Improvement)
     assert answer.relative_lower == pytest.approx(whole.relative_lower, rel=1e-9)
+
+
+def test_a_blend_that_may_earn_nothing_has_evidence_only_from_rewards() -> None:
+    """What is blended earned nothing here, and may never: then the blend is exactly 10% worse, and no reward refutes it."""
+    rows: dict[str, Any] = {"reward": [0.0, 1.0], "propensity": [0.1, 0.9]}
+    never = sl.compare(sl.Logs(**rows), sl.blend(np.array([1.0, 0.0]), 0.1), margin="-10%")
+    assert never.e_value <= 1.0
+    assert not never.certified
+    once = sl.compare(sl.Logs(**rows), sl.blend(np.array([1.0, 0.5]), 0.1), margin="-10%")
+    assert once.e_value > 1e6
+    assert once.certified

@@ -134,7 +134,7 @@ class HealthQuestion(Question):
         kind: Literal["reward", "cost"] = "cost" if declared.scale.is_cost else "reward"
         findings = list(round_findings(declared, sums))
         if sums.rows == 0 or sums.invalid:
-            return Health(sums.rows, tuple(findings), {}, (), None, None, kind)
+            return Health(sums.rows, tuple(findings), {}, (), None, None, kind, self.level)
         weights = {
             name: weight_health(name, sums.weights(name), sums.units, sums.get(Tails(name)), declared.scale)
             for name in self.policies
@@ -158,7 +158,14 @@ class HealthQuestion(Question):
         rounds, rewards, _ = sums.get(REWARDS)
         earned = sums.production.rewards / sums.units if declared.kept.scales else rewards / rounds
         return Health(
-            sums.rows, tuple(findings), weights, tuple(evidence), declared.scale.value(float(earned)), smallest, kind
+            sums.rows,
+            tuple(findings),
+            weights,
+            tuple(evidence),
+            declared.scale.value(float(earned)),
+            smallest,
+            kind,
+            self.level,
         )
 
     def _evidence(self, sums: Sums) -> list[Evidence]:

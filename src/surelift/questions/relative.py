@@ -23,6 +23,7 @@ MOST_IN_PER_CENT = 20
 _LARGEST_LOG = math.log(1.7e308)
 # A ratio is made from a scale that was rounded outwards; this covers what the division adds.
 _ROUNDING = 1e-13
+_LEAST_SCALE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +128,9 @@ class Ratio:
             if margin > 1.0:
                 return 0.0  # no cost can fall by so much
             log = self.gain.log_e_value(1.0 - margin, "second")
-        elif margin <= -1.0:
+        elif margin < -1.0 - _ROUNDING:
             return math.exp(_LARGEST_LOG)  # no blend can be so much worse
         else:
-            log = self.gain.log_e_value(1.0 / (1.0 + margin), "first")
+            # At exactly that, what is blended may earn nothing at all, which any reward of it refutes.
+            log = self.gain.log_e_value(1.0 / max(1.0 + margin, _LEAST_SCALE), "first")
         return math.exp(min(log, _LARGEST_LOG))

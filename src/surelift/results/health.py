@@ -15,7 +15,9 @@ from surelift.views.tables import Table
 from surelift.views.text import aligned, lines, some
 
 HEAD = ("policy", "mean weight", "largest", "effective sample size", "missing support")
-EVIDENCE = "It counts from about 1,000, which a single test of right ones ever reaches with probability at most 0.001."
+EVIDENCE = (
+    "It counts from about {least:,.3g}, which a single test of right ones ever reaches with probability at most {level:g}."
+)
 MEANING = (
     "An importance weight says how much more often the candidate would have taken the logged action than production did. "
     "Where a few rounds carry most of the weight, the estimate depends on them and the bounds are wide. The last column is "
@@ -79,6 +81,8 @@ class Health(Result):
     """Production's mean reward per round, in the units of the column."""
     smallest_propensity: float | None
     kind: Literal["reward", "cost"] = field(metadata=OMITTED, default="reward")
+    level: float = field(metadata=OMITTED, default=0.001)
+    """The chance of a false alarm, over all tests of the propensities."""
 
     title: ClassVar = "The logs"
     derived: ClassVar = ("ok",)
@@ -126,8 +130,9 @@ class Health(Result):
         count = f"{len(self.evidence):,} {'test' if len(self.evidence) == 1 else 'tests'}"
         families = dict.fromkeys(evidence.family.name or "overall" for evidence in self.evidence)
         tested = f"{count} of the propensities ({', '.join(map(visible, families))})"
+        counts = EVIDENCE.format(least=1.0 / self.level, level=self.level)
         strongest = max(evidence.e_value for evidence in self.evidence)
-        return f"{tested}; the strongest evidence against them is an e-value of {strongest:.3g}. {EVIDENCE}"
+        return f"{tested}; the strongest evidence against them is an e-value of {strongest:.3g}. {counts}"
 
     def figure(self) -> Figure:
         return self._histogram(self.weights) if self.weights else Result.figure(self)

@@ -135,8 +135,8 @@ class Improvement(Result):
             return ""
         factor = rounded(self.tipping_factor, 2 if self.tipping_factor < 10.0 else 0, towards="down")
         if factor == "1.00":
-            return "would not hold if propensities were logged too small by 1%"
-        return f"would hold even if propensities were logged too small by up to a factor of {factor}"
+            return "would not hold if weights were too large by 1%"
+        return f"would hold even if weights were too large by up to a factor of {factor}"
 
     @property
     def certified_lift(self) -> str:

@@ -218,7 +218,7 @@ def in_one_block(term: Term) -> Term:
     return replace(term, needed=replace(term.needed, blocks=None))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1 << 13)
 def statistics_of(term: Term) -> tuple[Any, ...]:
     """What is added up for one term, its moments first."""
     candidate, quantity, needed = term.candidate, term.quantity, term.needed

@@ -33,8 +33,8 @@ POSITION = (
 )
 APART = (
     "clusters are independent of each other and production did not adapt while they lasted, or each had ended before the "
-    "next began; a cluster counts by what was to be expected of it when it began, and at more than one look only once it "
-    "has ended"
+    "next began; a cluster counts by what was to be expected of it when it began, and at more than one look those count "
+    "that began before a moment, once all of these have ended"
 )
 LATER_ACTIONS = "what a round earned does not depend on the actions of later rounds{}"
 GIVEN_BEFORE = (
