@@ -17,8 +17,7 @@ CUT_OFF = (
 )
 LOOKS = (
     "policies, delta, margin and the options of the method were fixed before looking at these rounds; each look is at a "
-    "beginning of the log, in the order of decisions, or rounds are independent: neither production nor what rounds earn "
-    "answered to what was seen"
+    "beginning of the log, in the order of decisions, or neither production nor what rounds earn answered to what was seen"
 )
 ONE_LOOK = "policies, delta, margin, options and the number of {} were fixed in advance, and this is the only look"
 SEGMENTS_FIXED = "the segment of a round was known before its action, and the list of segments before looking"
