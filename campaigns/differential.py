@@ -28,6 +28,7 @@ from tests.same_answers import assert_same_content
 
 import surelift as sl
 from campaigns.campaign import Case
+from surelift import capabilities
 from surelift.engines import collect, count_units
 from surelift.kernels.library import INSTRUCTION_SETS, NUMPY, SETTING, compiled
 from surelift.questions.question import Question
@@ -324,7 +325,7 @@ def ways_for(world: Drawn) -> list[str]:
     places = "report" in world.name or (question.tells_faults and world.broken)
     if world.kind != "timed" and not world.is_clustered and not places and "efron-stein" not in world.name:
         possible.append("shuffled")
-    if not counted and not ordered:
+    if not counted and not ordered and not capabilities.refusals(question.features | {"parts"}):
         possible.append("parts")
     watched = question.kind in WATCHED and question.by is None and question.promise == "any number of looks"
     usual = getattr(question, "sides", "both") == "both" and getattr(question, "many", "simultaneous") == "simultaneous"
